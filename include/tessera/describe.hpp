@@ -14,6 +14,9 @@ namespace tessera {
 /// actions, a summary, and the tree with sizes. `solution.report`: of `solution.mapping`
 std::string to_json(const Problem& problem, const mapper::Solution& solution);
 
+/// The same without summary and tree.
+std::string to_json(const model::Report& report);
+
 /// Indented text, one node a line, with trip counts and sizes of tiles.
 std::string to_text(const Problem& problem, const mapper::Solution& solution);
 

@@ -13,6 +13,10 @@ std::string to_json(const Problem& problem, const mapper::Solution& solution) {
     return io::solution_json(solution.mapping, solution.report, description).dump();
 }
 
+std::string to_json(const model::Report& report) {
+    return io::report_json(report).dump();
+}
+
 std::string to_text(const Problem& problem, const mapper::Solution& solution) {
     const io::Description description =
         io::describe(problem.view(), solution.mapping, solution.report);

@@ -151,6 +151,25 @@ Asked asked_by(const std::vector<ReadInput>& read) {
     return result;
 }
 
+/// \throws UserError for values of an Einsum that the workload has not
+void check_per_einsum(const std::vector<ReadInput>& read, const workload::Workload& workload) {
+    std::vector<std::string> known;
+    for (const workload::Einsum& einsum : workload.einsums) {
+        known.push_back(einsum.name);
+    }
+    for (const auto& [source, tree] : read) {
+        const spec::Node* const given = tree.is_map() ? tree.find("per_einsum") : nullptr;
+        for (const std::string& name :
+             given != nullptr ? given->keys() : std::vector<std::string>()) {
+            if (std::find(known.begin(), known.end(), name) == known.end()) {
+                spec::fail(given->find_entry(name)->key_position, "per_einsum",
+                           {"the workload has no Einsum of this name", name, spec::name_list(known),
+                            spec::did_you_mean(name, known)});
+            }
+        }
+    }
+}
+
 Inputs loaded(const InputNames& names) {
     const std::optional<std::string> foreign = foreign_text(names.mapping);
     InputNames own = names;
@@ -178,13 +197,16 @@ Inputs made_inputs(std::vector<ReadInput> read, const InputNames& names) {
     for (auto& [source, tree] : read) {
         const std::string name = fs::path(source.path).stem().string();
         if (source.role == "architecture") {
-            result.architecture.emplace(std::move(tree), names.defines, name);
+            result.architecture.emplace(tree, names.defines, name);
         } else if (source.role == "workload") {
             result.workload = read_workload(std::move(tree), names.defines, name);
         } else {
             result.mapping.emplace(mapping::mapping_of(std::move(tree), names.defines));
         }
-        result.files.push_back(std::move(source));
+        result.files.push_back(source);
+    }
+    if (result.workload) {
+        check_per_einsum(read, *result.workload);
     }
     if (result.workload && asked.customary_names && names.customary_renames) {
         result.guessed_roles = workload::add_customary_renames(*result.workload);

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "tessera/describe.hpp"
+#include "tessera/plugin/registry.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -98,4 +99,132 @@ BOOST_AUTO_TEST_CASE(an_exact_mapspace_stays_without_partial_tiles) {
     const double preferred = *tessera::map(problem, options).best().report.traffic_words();
     options.exact_mapspace = true;
     BOOST_TEST(*tessera::map(problem, options).best().report.traffic_words() >= preferred);
+}
+
+namespace {
+
+const char* const two = R"(
+workload:
+  bits_per_value: {All: 8}
+  rank_sizes: {M: 4, K: 4, N: 2}
+  einsums:
+  - {einsum: "T[m, n] = A[m, k] * B[k, n]"}
+  - {einsum: "Y[m] = T[m, n] * C[n]"}
+)";
+
+/// `roles` with another energy of a compute.
+std::string with_energy(const std::string& energy) {
+    std::string text = roles;
+    const std::string standard = "compute, energy: 1,";
+    return text.replace(text.find(standard), standard.size(), "compute, energy: " + energy + ",");
+}
+
+std::string message_of(const std::string& arch) {
+    try {
+        Problem::parse(arch, two);
+    } catch (const tessera::UserError& error) {
+        return error.what();
+    }
+    return "";
+}
+
+}  // namespace
+
+// What a condition on the Einsum says, without one.
+BOOST_AUTO_TEST_CASE(values_for_one_einsum_are_a_condition) {
+    const std::string values = "per_einsum: {Y: {arch.MAC.actions.compute.energy: 7}}\n";
+    const auto report = [](const std::string& arch) {
+        return tessera::map(Problem::parse(arch, two)).best().report;
+    };
+    const auto plain = report(roles), own = report(roles + values);
+    const auto condition = report(with_energy("7 if len(C) > 0 else 1"));
+    BOOST_TEST(own.energy_j() == condition.energy_j());
+    BOOST_TEST(own.einsums[0].energy_j() == plain.einsums[0].energy_j());
+    BOOST_TEST(own.einsums[1].energy_j() == plain.einsums[1].energy_j() + 6 * 8);
+}
+
+BOOST_AUTO_TEST_CASE(wrong_values_for_one_einsum_are_named) {
+    const auto with = [](const std::string& values) { return roles + values + "\n"; };
+    BOOST_TEST(message_of(with("per_einsum: {X: {arch.MAC.leak_power: 7}}"))
+                   .find("no Einsum of this name") != std::string::npos);
+    BOOST_TEST(message_of(with("per_einsum: {Y: {arch.MAC.leak_powr: 7}}")).find("leak_power") !=
+               std::string::npos);
+    BOOST_TEST(message_of(with("per_einsum: {Y: {arch.Mac.leak_power: 7}}")).find("Mac") !=
+               std::string::npos);
+    BOOST_TEST(message_of(with("per_einsum: {Y: {arch.MAC.name: MAD}}")).find("other components") !=
+               std::string::npos);
+    BOOST_TEST(message_of(with("per_einsum: {Y: {workload.rank_sizes.M: 7}}"))
+                   .find("one value of the architecture") != std::string::npos);
+    BOOST_TEST(message_of(with("per_einsum: {Y: 3}")).find("per_einsum") != std::string::npos);
+    BOOST_TEST(message_of(with("per_einsum: 3")).find("per_einsum") != std::string::npos);
+}
+
+namespace {
+
+/// Twice what `looptree` says, without formulas; refuses what `looptree` finds slow.
+class Doubled : public tessera::model::CostModel {
+public:
+    std::string name() const override {
+        return "test_doubled";
+    }
+    tessera::model::Report evaluate(const tessera::model::Problem& problem,
+                                    const tessera::mapping::Mapping& mapping) const override {
+        tessera::model::Report report = inner_->evaluate(problem, mapping);
+        for (auto& einsum : report.einsums) {
+            einsum.dynamic_energy_j *= 2;
+            einsum.leak_energy_j *= 2;
+        }
+        return report;
+    }
+    tessera::model::EinsumReport evaluate(
+        const tessera::model::Problem& problem, const tessera::arch::Path& path,
+        std::span<const tessera::mapping::PmappingNode> nodes) const override {
+        return inner_->evaluate(problem, path, nodes);
+    }
+
+private:
+    tessera::plugin::Owned<tessera::model::CostModel> inner_ =
+        tessera::plugin::Registry<tessera::model::CostModel>::instance().create("looptree");
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_model_without_formulas_is_searched_by_strategies) {
+    using Models = tessera::plugin::Registry<tessera::model::CostModel>;
+    tessera::plugin::Entry<tessera::model::CostModel> entry;
+    entry.name = "test_doubled";
+    entry.create = [](const tessera::plugin::KnobValues&) {
+        return tessera::plugin::Owned<tessera::model::CostModel>(
+            new Doubled(), [](tessera::model::CostModel* made) { delete made; });
+    };
+    Models::instance().add(std::move(entry));
+    tessera::Options options;
+    options.mapper = "annealing";
+    options.limits.max_evals = 500;
+    const Problem problem = two_matmuls();
+    const tessera::Result plain = tessera::map(problem, options);
+    options.model = "test_doubled";
+    const tessera::Result doubled = tessera::map(problem, options);
+    // By twice the costs the same mapping is found.
+    BOOST_TEST(tessera::mapping::to_yaml(doubled.best().mapping) ==
+               tessera::mapping::to_yaml(plain.best().mapping));
+    BOOST_TEST(doubled.best().report.energy_j() == 2 * plain.best().report.energy_j(),
+               boost::test_tools::tolerance(1e-12));
+    options.start = {plain.best().mapping};
+    options.mapper = "random";
+    options.limits.max_evals = 5;
+    BOOST_TEST(tessera::map(problem, options).best().report.energy_j() <=
+               2 * plain.best().report.energy_j() * (1 + 1e-12));
+}
+
+BOOST_AUTO_TEST_CASE(a_model_without_formulas_proves_nothing) {
+    const Problem problem = Problem::load("simple", "matmul", {{"M", "4"}, {"K", "4"}, {"L", "2"}});
+    tessera::Options options;
+    options.mapper = "exhaustive";
+    BOOST_CHECK(tessera::map(problem, options).status == tessera::mapper::Status::optimal);
+    options.model = "test_doubled";
+    const tessera::Result result = tessera::map(problem, options);
+    BOOST_CHECK(result.status == tessera::mapper::Status::feasible);
+    BOOST_TEST(!result.bound.has_value());
+    BOOST_TEST(result.stopped_by == "strategy");
 }
