@@ -12,5 +12,10 @@ void bind_errors(py::module_& module);
 void bind_problem(py::module_& module);
 void bind_mapping(py::module_& module);
 void bind_search(py::module_& module);
+void bind_space(py::module_& module);
+void bind_batch(py::module_& module);
+void bind_strategy(py::module_& module);
+void bind_model(py::module_& module);
+void bind_testing(py::module_& module);
 
 }  // namespace tessera::python

@@ -1,6 +1,7 @@
 // Errors of the library become the classes of tessera/_errors.py.
 #include "bindings.hpp"
 #include "tessera/base/error.hpp"
+#include "tessera/base/stop.hpp"
 
 namespace tessera::python {
 
@@ -37,6 +38,8 @@ void translate(std::exception_ptr thrown) {
         raise("LimitReached", error);
     } catch (const PluginError& error) {
         raise("PluginError", error);
+    } catch (const base::Stopped&) {
+        raise("Stopped", py::make_tuple("the search is stopped"));
     } catch (const Error& error) {
         raise("Bug", error);
     }

@@ -8,6 +8,8 @@ namespace {
 
 constexpr std::chrono::milliseconds between_signals{50};
 
+thread_local Interruptible* working_for = nullptr;
+
 }  // namespace
 
 void Interruptible::tell(const Progress& progress) {
@@ -19,6 +21,7 @@ void Interruptible::tell(const Progress& progress) {
 void Interruptible::run(const std::function<void()>& work) {
     {
         std::jthread worker([&] {
+            working_for = this;
             try {
                 work();
             } catch (...) {
@@ -43,6 +46,18 @@ void Interruptible::run(const std::function<void()>& work) {
     }
 }
 
+void fail_search(Interruptible* search, const std::exception& error) {
+    if (search != nullptr) {
+        search->fail(std::current_exception());
+    }
+    const auto* const raised = dynamic_cast<const py::error_already_set*>(&error);
+    throw std::runtime_error(raised == nullptr
+                                 ? error.what()
+                                 : py::str("{}: {}")
+                                       .format(raised->type().attr("__name__"), raised->value())
+                                       .cast<std::string>());
+}
+
 /// Whether the work is done.
 bool Interruptible::wait() {
     const py::gil_scoped_release released;
@@ -58,9 +73,20 @@ void Interruptible::attend() {
         hear_signals();
         call_back();
     } catch (...) {
-        python_failure_ = python_failure_ ? python_failure_ : std::current_exception();
-        stop_.request_stop();
+        fail(std::current_exception());
     }
+}
+
+void Interruptible::fail(std::exception_ptr why) {
+    {
+        const std::lock_guard lock(mutex_);
+        python_failure_ = python_failure_ ? python_failure_ : std::move(why);
+    }
+    stop_.request_stop();
+}
+
+Interruptible* Interruptible::current() {
+    return working_for;
 }
 
 void Interruptible::hear_signals() {
@@ -80,8 +106,9 @@ void Interruptible::call_back() {
     {
         const std::lock_guard lock(mutex_);
         now.swap(latest_);
+        now = python_failure_ ? std::nullopt : now;
     }
-    if (now && !progress_.is_none() && !python_failure_) {
+    if (now && !progress_.is_none()) {
         progress_(now->elapsed_s, now->evaluated, now->phase, now->best, now->bound, now->gap);
     }
 }

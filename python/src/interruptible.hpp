@@ -34,6 +34,11 @@ public:
     /// Runs `work` to its end. \throws what it throws, and what a callback or signal handler throws
     void run(const std::function<void()>& work);
 
+    /// From any thread: ends it, and run() throws this. The first counts.
+    void fail(std::exception_ptr why);
+    /// The call that this thread works for; null: none.
+    static Interruptible* current();
+
     /// Ctrl-C came while it ran; nothing is thrown for it.
     bool interrupted() const {
         return interrupted_;
@@ -53,5 +58,9 @@ private:
     bool done_ = false, interrupted_ = false;
     std::exception_ptr failure_, python_failure_;
 };
+
+/// In a handler of `error`, with the GIL: ends the search, if there is one, which throws what was
+/// raised. \throws std::runtime_error with the text of it
+[[noreturn]] void fail_search(Interruptible* search, const std::exception& error);
 
 }  // namespace tessera::python

@@ -1,6 +1,7 @@
 #include <pybind11/stl.h>
 
 #include "bindings.hpp"
+#include "interruptible.hpp"
 #include "tessera/describe.hpp"
 #include "tessera/tessera.hpp"
 
@@ -11,10 +12,7 @@ namespace {
 std::vector<py::dict> explained(const Problem& problem, const mapping::Mapping& mapping,
                                 const std::string& model) {
     std::vector<mapspace::Violation> found;
-    {
-        const py::gil_scoped_release released;
-        found = explain(problem, mapping, model);
-    }
+    Interruptible(py::none()).run([&] { found = explain(problem, mapping, model); });
     static constexpr const char* severities[] = {"physical", "constraint", "warning"};
     std::vector<py::dict> result;
     for (const mapspace::Violation& v : found) {
@@ -49,15 +47,20 @@ void bind_mapping(py::module_& module) {
         .def_property_readonly("warnings",
                                [](const mapper::Solution& s) { return s.report.warnings; })
         .def_property_readonly("mapping", [](const mapper::Solution& s) { return s.mapping; });
-    module.def(
-        "evaluate",
-        [](const Problem& problem, const mapping::Mapping& mapping, const std::string& model) {
-            const mapping::Mapping run = as_run(problem, mapping);
-            return mapper::Solution{run, evaluate(problem, run, model)};
-        },
-        Call());
+    module.def("evaluate", [](const Problem& problem, const mapping::Mapping& mapping,
+                              const std::string& model) {
+        mapper::Solution result{mapping, {}};
+        Interruptible(py::none()).run([&] {
+            result.mapping = as_run(problem, mapping);
+            result.report = evaluate(problem, result.mapping, model);
+        });
+        return result;
+    });
     module.def("explain", &explained);
-    module.def("to_json", &to_json, Call());
+    module.def(
+        "to_json",
+        [](const Problem& problem, const mapper::Solution& s) { return to_json(problem, s); },
+        Call());
     module.def(
         "to_text",
         [](const Problem& problem, const mapper::Solution& s) { return to_text(problem, s); },

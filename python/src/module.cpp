@@ -10,4 +10,9 @@ PYBIND11_MODULE(_tessera, module) {
     bind_problem(module);
     bind_mapping(module);
     bind_search(module);
+    bind_space(module);
+    bind_batch(module);
+    bind_strategy(module);
+    bind_model(module);
+    bind_testing(module);
 }

@@ -3,14 +3,11 @@
 
 #include "bindings.hpp"
 #include "interruptible.hpp"
+#include "options.hpp"
 #include "tessera/plugin/registry.hpp"
 #include "tessera/session.hpp"
 
 namespace tessera::python {
-
-namespace {
-
-using Texts = std::map<std::string, std::string>;
 
 mapspace::MapSpaceOptions mapspace_of(const py::dict& given) {
     mapspace::MapSpaceOptions space;
@@ -34,6 +31,10 @@ mapspace::MapSpaceOptions mapspace_of(const py::dict& given) {
     space.force_memory_hierarchy_order = given["force_memory_hierarchy_order"].cast<bool>();
     return space;
 }
+
+namespace {
+
+using Texts = std::map<std::string, std::string>;
 
 base::Budget budget_of(const py::dict& given) {
     base::Budget budget;

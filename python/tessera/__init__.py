@@ -16,10 +16,11 @@ from ._result import Report, Result, Solution
 from ._search import (Limits, MapSpace, Progress, Table, Violation, compare, evaluate, explain,
                       load_plugin, map, mappers, models, sweep)
 from .native._tessera import __version__
+from .strategy import CostModel, OpenSpace, Strategy
 
 __all__ = [
-    "Bug", "IllegalMapping", "Limits", "LimitReached", "MapSpace", "Mapping", "NoLegalMapping",
-    "PluginError", "Problem", "Progress", "Report", "Result", "Solution", "Table", "TesseraError",
+    "Bug", "CostModel", "IllegalMapping", "Limits", "LimitReached", "MapSpace", "Mapping", "NoLegalMapping",
+    "OpenSpace", "PluginError", "Problem", "Progress", "Report", "Result", "Solution", "Strategy", "Table", "TesseraError",
     "TesseraWarning", "UserError", "Violation", "arch_names", "compare", "evaluate", "explain",
     "load_plugin", "map", "mappers", "models", "sweep", "workload_names",
 ]

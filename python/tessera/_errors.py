@@ -47,3 +47,7 @@ class PluginError(TesseraError):
 
 class Bug(TesseraError):
     """An invariant of Tessera itself does not hold."""
+
+
+class Stopped(BaseException):
+    """The search that calls a strategy is stopped. Passes through it to the host."""

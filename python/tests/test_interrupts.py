@@ -31,7 +31,7 @@ def test_control_c_gives_the_best_mapping(small):
     interrupt_when(lambda: any(p.best for p in seen))
     result = tessera.map(small, progress=seen.append, **ENDLESS)
     assert result.stopped_by == "stop" and result.status == "feasible"
-    assert result.edp <= min(p.best for p in seen if p.best)
+    assert result.edp <= min(p.best for p in seen if p.best) * (1 + 1e-9)
 
 
 def test_control_c_ends_a_comparison(small):
