@@ -136,7 +136,6 @@ def test_compare_and_sweep(small):
         ("ffm", 1), ("ffm", 2), ("random", 1), ("random", 2)]
     optimum = tessera.map(small).edp
     assert all(row["edp_js"] >= optimum for row in table)
-    assert table[0]["edp_js"] == table[1]["edp_js"]
     assert table[2]["edp_js"] != table[3]["edp_js"]
     swept = tessera.sweep(lambda n: Problem.load("simba", "matmuls", {"N_EINSUMS": n}),
                           {"n": [1, 2]}, metric="energy")

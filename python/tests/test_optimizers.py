@@ -63,20 +63,26 @@ class NevergradCma(UnitCube):
 
 
 class PymooDe(UnitCube):
-    """Differential evolution (pymoo)."""
+    """Differential evolution (pymoo), whose generations are told in pieces."""
 
     def begin(self, size):
         problem = pymoo_problem.Problem(n_var=size, n_obj=1, xl=0.0, xu=1.0)
         self.algorithm = pymoo_de.DE(pop_size=32)
         self.algorithm.setup(problem, seed=self.seed % 2**31, termination=("n_gen", 10**6))
+        self.values = []
 
     def rows(self, room):
-        self.population = self.algorithm.ask()
-        return self.population.get("X")
+        if not self.values:
+            self.population = self.algorithm.ask()
+        at = len(self.values)
+        return self.population.get("X")[at:at + room]
 
     def told(self, values):
-        self.population.set("F", values[:, None])
-        self.algorithm.tell(infills=self.population)
+        self.values += list(values)
+        if len(self.values) == len(self.population):
+            self.population.set("F", np.array(self.values)[:, None])
+            self.algorithm.tell(infills=self.population)
+            self.values = []
 
 
 try:
@@ -113,6 +119,8 @@ class NumpyEvolution(UnitCube):
         return self.asked
 
     def told(self, values):
+        if len(values) == 0:
+            return
         self.mean = self.asked[np.argsort(values)[:8]].mean(axis=0)
         self.sigma = max(0.02, 0.97 * self.sigma)
 
