@@ -19,12 +19,16 @@ class _Protocol:
         self.file = open(path, "w", encoding="utf-8")
 
     def pytest_collection_finish(self, session: Any) -> None:
-        self.write(f"plan {len(session.items)}")
+        self.planned = len(session.items)
+        self.write(f"plan {self.planned}")
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         if report.failed:
             self.write(f"fail {report.nodeid}")
-        elif report.when == "call" or report.skipped:
+        elif report.skipped:
+            self.planned -= 1
+            self.write(f"plan {self.planned}")  # the last one counts
+        elif report.when == "call":
             self.write(f"pass {report.nodeid}")
 
     def write(self, line: str) -> None:
