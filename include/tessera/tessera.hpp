@@ -54,12 +54,23 @@ public:
     const arch::Architecture& architecture() const;
     /// For mappers and models that are called directly. Valid while a copy of this problem lives.
     model::Problem view() const;
+    /// What the files say without effect, a line each, fit to be shown.
+    const std::vector<std::string>& warnings() const;
+
+    /// These Einsums alone. \throws UserError for a name that is no Einsum
+    Problem only(const std::vector<std::string>& einsums) const;
 
 private:
     struct Data;
-    explicit Problem(std::shared_ptr<const Data> data) : data_(std::move(data)) {}
+    Problem(std::shared_ptr<const Data> data, arch::Compat compat)
+        : data_(std::move(data)), compat_(compat) {}
     std::shared_ptr<const Data> data_;
+    arch::Compat compat_ = arch::Compat::none;
 };
+
+/// Names that Problem::load() finds, sorted.
+std::vector<std::string> architecture_names();
+std::vector<std::string> workload_names();
 
 /// What a search tells while it runs. Values are of the first metric, in J, s or J s.
 struct Progress {
@@ -75,6 +86,9 @@ struct Progress {
 struct Options {
     std::vector<mapper::Metric> metrics{mapper::Metric::edp};
     mapspace::MapSpaceOptions mapspace;
+    /// The mapspace is searched as it stands, so that mappers can be compared in it. Else a mapper
+    /// chooses partial tiles where none are asked for (mapper::Mapper::preferred()).
+    bool exact_mapspace = false;
     base::Budget limits;
     std::string mapper = "ffm";  ///< a mapper or a search strategy ("random")
     std::string model = "looptree";
@@ -101,8 +115,9 @@ struct Result : mapper::Result {
 };
 
 /// Searches. That no mapping is legal, or that a limit came first, is a result (Result::status).
-/// \throws UserError for unknown names, wrong knobs, what the mapper does not support, and a mapping
-/// to begin with that is not legal; IllegalMapping for one that breaks a limit of the hardware
+/// \throws UserError for unknown names, wrong knobs, what the mapper does not support, and a
+/// mapping to begin with that is not legal; IllegalMapping for one that breaks a limit of the
+/// hardware
 Result map(const Problem& problem, const Options& options = {});
 
 /// Costs of a mapping. \throws IllegalMapping naming the limit of the hardware that it breaks

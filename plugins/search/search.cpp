@@ -87,7 +87,10 @@ public:
 private:
     void open_space(std::optional<OpenSpace>& open, std::unique_ptr<SearchedSpace>& space) {
         recorder_.begin_phase("templates", 0, "templates");
-        open.emplace(problem_, model_,
+        if (!model_.has_formulas()) {
+            formulas_ = plugin::Registry<model::CostModel>::instance().create("looptree");
+        }
+        open.emplace(problem_, formulas_ ? *formulas_ : model_,
                      OpenOptions{options_.mapspace, options_.threads, options_.stop});
         // Tables know the order of the workload alone.
         all_orders_ =
@@ -97,8 +100,14 @@ private:
         }
         phase("templates");
         if (!tables_) {
-            space = space_of_templates(*open);
+            space = formulas_ ? space_judged(*open, problem_, *formulas_, model_)
+                              : space_of_templates(*open);
             return;
+        }
+        if (formulas_) {
+            throw UserError("cost model '" + model_.name() +
+                            "' gives no formulas, which pmapping tables are made with; set "
+                            "--knob search.space=templates");
         }
         recorder_.begin_phase("tables", 0, "templates");
         space = space_of_tables(*open, model_, options_);
@@ -146,16 +155,19 @@ private:
         for (const Best::Kept* kept : order) {
             result_.solutions.push_back({*kept->mapping, kept->report});
         }
-        result_.status = ended_ ? mapper::Status::optimal : mapper::Status::feasible;
-        if (!ended_) {
+        // Templates are left out by what the model of the formulas says, which proves nothing of
+        // another one.
+        const bool proven = ended_ && !formulas_;
+        result_.status = proven ? mapper::Status::optimal : mapper::Status::feasible;
+        if (!proven) {
             result_.stopped_by = watch_.reason() != nullptr ? watch_.reason() : "strategy";
         }
-        if (ended_ && order.empty()) {
+        if (proven && order.empty()) {
             result_.status = mapper::Status::infeasible;
             result_.reasons = {"none of the " + std::to_string(driver.evaluated()) +
                                " mappings of the space fits all memories"};
         }
-        if (ended_ && !order.empty() && options_.metrics.size() == 1) {
+        if (proven && !order.empty() && options_.metrics.size() == 1) {
             result_.bound = order.front()->values.front();
             recorder_.bound(*result_.bound);
             result_.later = mapper::LaterMetric{mapper::later_metric(options_.metrics.front()),
@@ -166,6 +178,7 @@ private:
     const model::Problem& problem_;
     const model::CostModel& model_;
     const bool tables_;
+    plugin::Owned<model::CostModel> formulas_;  ///< of the space, if the model has none
     bool all_orders_ = false;
     mapper::Options options_;
     DriverSettings settings_;

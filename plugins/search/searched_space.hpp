@@ -23,6 +23,11 @@ public:
 
 /// `open` must outlive it.
 std::unique_ptr<SearchedSpace> space_of_templates(const OpenSpace& open);
+/// That of templates for a model without formulas: `formulas`, with which `open` was opened, says
+/// which points are legal, `judge` what they cost. All must outlive it.
+std::unique_ptr<SearchedSpace> space_judged(const OpenSpace& open, const model::Problem& problem,
+                                            const model::CostModel& formulas,
+                                            const model::CostModel& judge);
 /// See Tables. \throws UserError, LimitReached
 std::unique_ptr<SearchedSpace> space_of_tables(const OpenSpace& open, const model::CostModel& model,
                                                const mapper::Options& options);

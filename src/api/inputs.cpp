@@ -131,40 +131,50 @@ workload::Workload read_workload(spec::Node tree, const spec::Defines& defines,
 
 namespace {
 
+/// What the architecture asks for, and which variables the files declare.
+struct Asked {
+    std::vector<std::string> declared;
+    bool customary_names = false;
+};
+
+Asked asked_by(const std::vector<ReadInput>& read) {
+    Asked result;
+    for (const auto& [source, tree] : read) {
+        const spec::Node* const arch =
+            source.role == "architecture" && tree.is_map() ? tree.find("arch") : nullptr;
+        result.customary_names =
+            result.customary_names || (arch != nullptr && asks_for_customary_names(*arch));
+        for (const std::string& name : spec::declared_variables(tree)) {
+            result.declared.push_back(name);
+        }
+    }
+    return result;
+}
+
+/// \throws UserError for values of an Einsum that the workload has not
+void check_per_einsum(const std::vector<ReadInput>& read, const workload::Workload& workload) {
+    std::vector<std::string> known;
+    for (const workload::Einsum& einsum : workload.einsums) {
+        known.push_back(einsum.name);
+    }
+    for (const auto& [source, tree] : read) {
+        const spec::Node* const given = tree.is_map() ? tree.find("per_einsum") : nullptr;
+        for (const std::string& name :
+             given != nullptr ? given->keys() : std::vector<std::string>()) {
+            if (std::find(known.begin(), known.end(), name) == known.end()) {
+                spec::fail(given->find_entry(name)->key_position, "per_einsum",
+                           {"the workload has no Einsum of this name", name, spec::name_list(known),
+                            spec::did_you_mean(name, known)});
+            }
+        }
+    }
+}
+
 Inputs loaded(const InputNames& names) {
     const std::optional<std::string> foreign = foreign_text(names.mapping);
     InputNames own = names;
     own.mapping = foreign ? "" : names.mapping;
-    std::vector<std::string> declared;
-    bool asked = false;
-    std::vector<ReadInput> read = read_inputs(own);
-    for (const auto& [source, tree] : read) {
-        const spec::Node* const arch =
-            source.role == "architecture" && tree.is_map() ? tree.find("arch") : nullptr;
-        asked = asked || (arch != nullptr && asks_for_customary_names(*arch));
-        for (const std::string& name : spec::declared_variables(tree)) {
-            declared.push_back(name);
-        }
-    }
-    spec::check_defines(names.defines, declared);
-    Inputs result;
-    for (auto& [source, tree] : read) {
-        const std::string name = fs::path(source.path).stem().string();
-        if (source.role == "architecture") {
-            result.architecture.emplace(std::move(tree), names.defines, name);
-        } else if (source.role == "workload") {
-            result.workload = read_workload(std::move(tree), names.defines, name);
-        } else {
-            result.mapping.emplace(mapping::mapping_of(std::move(tree), names.defines));
-        }
-        result.files.push_back(std::move(source));
-    }
-    if (result.workload && asked && names.customary_renames) {
-        result.guessed_roles = workload::add_customary_renames(*result.workload);
-    }
-    if (result.workload && !names.einsums.empty()) {
-        result.workload = workload::selected(*result.workload, names.einsums);
-    }
+    Inputs result = made_inputs(read_inputs(own), names);
     if (foreign) {
         if (!result.workload || !result.architecture) {
             throw UserError(
@@ -179,6 +189,33 @@ Inputs loaded(const InputNames& names) {
 }
 
 }  // namespace
+
+Inputs made_inputs(std::vector<ReadInput> read, const InputNames& names) {
+    const Asked asked = asked_by(read);
+    spec::check_defines(names.defines, asked.declared);
+    Inputs result;
+    for (auto& [source, tree] : read) {
+        const std::string name = fs::path(source.path).stem().string();
+        if (source.role == "architecture") {
+            result.architecture.emplace(tree, names.defines, name);
+        } else if (source.role == "workload") {
+            result.workload = read_workload(std::move(tree), names.defines, name);
+        } else {
+            result.mapping.emplace(mapping::mapping_of(std::move(tree), names.defines));
+        }
+        result.files.push_back(source);
+    }
+    if (result.workload) {
+        check_per_einsum(read, *result.workload);
+    }
+    if (result.workload && asked.customary_names && names.customary_renames) {
+        result.guessed_roles = workload::add_customary_renames(*result.workload);
+    }
+    if (result.workload && !names.einsums.empty()) {
+        result.workload = workload::selected(*result.workload, names.einsums);
+    }
+    return result;
+}
 
 Inputs load_inputs(const InputNames& names) {
     const spec::HeardWarnings heard;

@@ -235,7 +235,8 @@ Session::Session(const model::Problem& problem, Components components, mapper::O
 }
 
 Session::Session(const Problem& problem, const Options& options)
-    : Session(problem.view(), components_of(options), settings_of(options)) {
+    : Session(problem.view(), components_of(options), settings_of(options),
+              options.exact_mapspace ? Space::given : Space::preferred) {
     kept_ = problem;
     stop_ = options.stop;
     progress_ = options.progress;

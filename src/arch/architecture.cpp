@@ -5,6 +5,7 @@
 
 #include "arch/path_builder.hpp"
 #include "base/data_path.hpp"
+#include "spec/settings.hpp"
 #include "spec/warnings.hpp"
 #include "tessera/spec/directives.hpp"
 #include "workload/define_symbols.hpp"
@@ -12,6 +13,7 @@
 namespace tessera::arch {
 
 struct Architecture::Impl {
+    std::map<std::string, Architecture> of_einsum;  ///< with the values of `per_einsum`
     spec::Document document;
     spec::Defines defines;
     std::vector<TreeNode> tree;
@@ -19,10 +21,60 @@ struct Architecture::Impl {
     const spec::Node* variables = nullptr;  ///< `arch.variables`, inside document
 };
 
+namespace {
+
+/// A value of `per_einsum` as it would be given by --set.
+spec::Setting setting_of(const spec::Node::Entry& entry) {
+    const spec::Setting setting{entry.key, entry.value.text};
+    if (!entry.value.is_scalar() || spec::section_of(setting) != "arch") {
+        spec::fail(entry.value, {"a value for one Einsum is one value of the architecture",
+                                 entry.key + ": " + entry.value.brief(),
+                                 "as in arch.GlobalBuffer.size: 1024", ""});
+    }
+    return setting;
+}
+
+/// The file as it is for one Einsum.
+spec::Node with_values(spec::Node root, const spec::Node& values) {
+    if (!values.is_map()) {
+        spec::fail(values, {"the values for one Einsum are a map", values.brief(),
+                            "{arch.GlobalBuffer.size: 1024}", ""});
+    }
+    for (const spec::Node::Entry& entry : values.entries) {
+        try {
+            spec::apply(root, setting_of(entry));
+        } catch (const UserError& error) {
+            spec::fail(entry.value, {error.what(), "", "", ""});
+        }
+    }
+    return root;
+}
+
+/// Values for single Einsums, taken out of the file.
+spec::Node taken_out(spec::Node& root) {
+    const spec::Node* const given = root.is_map() ? root.find("per_einsum") : nullptr;
+    const spec::Node result = given == nullptr ? spec::Node() : *given;
+    if (given != nullptr) {
+        root.erase("per_einsum");
+    }
+    if (!result.is_null() && !result.is_map()) {
+        spec::fail(result, {"per_einsum has a map for each Einsum", result.brief(),
+                            "{EINSUM: {arch.GlobalBuffer.size: 1024}}", ""});
+    }
+    return result;
+}
+
+}  // namespace
+
 Architecture::Architecture(spec::Node root, std::map<std::string, std::string> defines,
                            const std::string& name) {
     auto impl = std::make_shared<Impl>();
     impl->defines = std::move(defines);
+    const spec::Node by_einsum = taken_out(root);
+    for (const spec::Node::Entry& entry : by_einsum.entries) {
+        impl->of_einsum.emplace(entry.key,
+                                Architecture(with_values(root, entry.value), impl->defines, name));
+    }
     spec::check_sections(root);
     impl->document = spec::expand_document(std::move(root), impl->defines);
     const spec::Node* section = impl->document.root.find("arch");
@@ -59,11 +111,21 @@ Architecture::Architecture(spec::Node root, std::map<std::string, std::string> d
         spec::fail(nodes,
                    {"the architecture has no compute", "", "at least one !Compute node", ""});
     }
+    for (const auto& [einsum, other] : impl->of_einsum) {
+        if (other.component_names_ != component_names_) {
+            spec::fail(*by_einsum.find(einsum),
+                       {"for this Einsum the architecture has other components", einsum, "", ""});
+        }
+    }
     impl_ = std::move(impl);
 }
 
 Path Architecture::path(const workload::Workload& workload, int einsum, const std::string& compute,
                         Compat compat) const {
+    const auto own = impl_->of_einsum.find(workload.einsums[static_cast<std::size_t>(einsum)].name);
+    if (own != impl_->of_einsum.end()) {
+        return own->second.path(workload, einsum, compute, compat);
+    }
     workload::EinsumView view = workload::view(workload, einsum);
     if (!impl_->lists_operations &&
         workload.einsums[static_cast<std::size_t>(einsum)].equation.gives_operations) {

@@ -45,7 +45,7 @@ io::Json document(const mapping::Mapping& mapping, const model::Report& report,
     root["schema_version"] = io::schema_version;
     root["status"] = "evaluated";
     root["metric"] = nullptr;
-    root["mappings"] = io::Json::array({solution_json(mapping, report, description)});
+    root["mappings"] = io::Json::array({io::solution_json(mapping, report, description)});
     root["bound"] = io::Json::object();
     root["gap"] = nullptr;
     root["warnings"] = report.warnings;

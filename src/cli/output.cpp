@@ -34,21 +34,6 @@ std::string metric_unit(const arch::Architecture& architecture, mapper::Metric m
     return metric == mapper::Metric::traffic ? own : unit(architecture, own);
 }
 
-io::Json solution_json(const mapping::Mapping& mapping, const model::Report& report,
-                       const io::Description& description) {
-    io::Json result;
-    const io::Json costs = io::report_json(report);
-    for (const auto& [key, value] : costs.members()) {
-        if (key == "einsums") {
-            result["fused_groups"] = description.fused_groups;
-        }
-        result[key] = value;
-    }
-    result["summary"] = io::summary_json(description.summary, description.fusion);
-    result["mapping"] = io::mapping_json(mapping, description.notes);
-    return result;
-}
-
 std::string metric_name(mapper::Metric metric) {
     return api::metric_name(metric);
 }

@@ -25,10 +25,6 @@ std::string unit(const arch::Architecture& architecture, const std::string& name
 /// "J s"; "words" for traffic whatever the units of the architecture.
 std::string metric_unit(const arch::Architecture& architecture, mapper::Metric metric);
 
-/// One entry of "mappings" with fused groups and tree.
-io::Json solution_json(const mapping::Mapping& mapping, const model::Report& report,
-                       const io::Description& description);
-
 /// (best - bound) / best; null without a bound or with several metrics (0 if the set is complete).
 io::Json gap_json(const mapper::Result& result, const std::vector<mapper::Metric>& metrics);
 

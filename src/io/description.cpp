@@ -10,4 +10,19 @@ Description describe(const model::Problem& problem, const mapping::Mapping& mapp
             mapping_notes(mapping, einsums, report)};
 }
 
+Json solution_json(const mapping::Mapping& mapping, const model::Report& report,
+                   const Description& description) {
+    Json result;
+    const Json costs = report_json(report);
+    for (const auto& [key, value] : costs.members()) {
+        if (key == "einsums") {
+            result["fused_groups"] = description.fused_groups;
+        }
+        result[key] = value;
+    }
+    result["summary"] = summary_json(description.summary, description.fusion);
+    result["mapping"] = mapping_json(mapping, description.notes);
+    return result;
+}
+
 }  // namespace tessera::io

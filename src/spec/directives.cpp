@@ -377,7 +377,7 @@ void check_sections(const Node& root) {
     }
     Fields fields(root, "a spec file");
     for (const char* key : {"arch", "workload", "renames", "mapping", "variables", "mapper",
-                            "model", "config", "version", "when"}) {
+                            "model", "config", "version", "when", "per_einsum"}) {
         fields.ignore(key);
     }
     fields.finish();

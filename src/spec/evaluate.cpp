@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cmath>
+#include <numbers>
 
 #include "spec/ast.hpp"
 #include "spec/limits.hpp"
@@ -14,6 +15,9 @@ namespace {
 Value lookup(const std::string& name, const Symbols& symbols) {
     if (std::optional<Value> value = symbols.find(name)) {
         return std::move(*value);
+    }
+    if (name == "pi") {
+        return std::numbers::pi;
     }
     const std::vector<std::string> names = symbols.names();
     std::string remedy = did_you_mean(name, names);

@@ -4,7 +4,8 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
-#include <functional>
+#include <map>
+#include <numeric>
 
 #include "spec/ast.hpp"
 #include "spec/limits.hpp"
@@ -14,6 +15,8 @@ namespace tessera::spec {
 namespace {
 
 using Op = Formula::Op;
+
+constexpr double most_exact = 9007199254740992;  // 2^53
 
 bool numeric(const Value& value) {
     return value.is<double>() || value.is<bool>();
@@ -196,9 +199,70 @@ Value to_float(const std::vector<Value>& arguments) {
     throw EvaluationError{"float() needs a number or the text of one", "", ""};
 }
 
+/// A whole number, cut off towards zero; of a text, the number in it.
+Value to_integer(const std::vector<Value>& arguments) {
+    const double number = number_of(to_float(arguments));
+    if (std::isinf(number)) {
+        throw EvaluationError{"int() of an infinite number", "", ""};
+    }
+    return std::trunc(number);
+}
+
+Value to_text(const std::vector<Value>& arguments) {
+    if (arguments.size() == 1 && arguments[0].is<std::string>()) {
+        return arguments[0];
+    }
+    if (arguments.size() == 1 && numeric(arguments[0])) {
+        return number_text(number_of(arguments[0]));
+    }
+    throw EvaluationError{"str() needs a number or a text", "", ""};
+}
+
+Value product(const std::vector<Value>& arguments) {
+    Value result = 1.0;
+    for (const Value& item : items_of("prod", arguments)) {
+        demand_numbers("prod", {item});
+        result = arithmetic("*", result, item);
+    }
+    return result;
+}
+
+bool is_whole(double number) {
+    return std::abs(number) <= most_exact && number == std::trunc(number);
+}
+
+Value greatest_divisor(const std::vector<Value>& arguments) {
+    std::int64_t result = 0;
+    for (const Value& item : arguments) {
+        if (!numeric(item) || !is_whole(number_of(item))) {
+            throw EvaluationError{"gcd() needs whole numbers", "", ""};
+        }
+        result = std::gcd(result, static_cast<std::int64_t>(number_of(item)));
+    }
+    return static_cast<double>(result);
+}
+
+double factorial(double number) {
+    if (!is_whole(number) || number < 0) {
+        throw EvaluationError{"factorial() needs a whole number, 0 or more", "", ""};
+    }
+    double result = 1;
+    for (double i = 2; i <= number && !std::isinf(result); ++i) {
+        result *= i;
+    }
+    return result;
+}
+
+Value power(const std::vector<Value>& arguments) {
+    if (arguments.size() != 2) {
+        throw EvaluationError{"pow() takes two arguments", "", ""};
+    }
+    return arithmetic("**", arguments[0], arguments[1]);
+}
+
 struct Function {
     const char* name;
-    std::function<double(double)> on_number;  ///< empty: takes lists or sets
+    double (*on_number)(double);
     bool on_formula = false;
     Op op = Op::constant;
 };
@@ -206,17 +270,44 @@ struct Function {
 const std::vector<Function>& functions() {
     static const std::vector<Function> table = {
         {"abs", [](double x) { return std::abs(x); }},
+        {"acos", [](double x) { return std::acos(x); }},
+        {"asin", [](double x) { return std::asin(x); }},
+        {"atan", [](double x) { return std::atan(x); }},
         {"ceil", [](double x) { return std::ceil(x); }, true, Op::ceil},
+        {"cos", [](double x) { return std::cos(x); }},
+        {"cosh", [](double x) { return std::cosh(x); }},
+        {"exp", [](double x) { return std::exp(x); }},
+        {"factorial", &factorial},
         {"floor", [](double x) { return std::floor(x); }, true, Op::floor},
         {"log", [](double x) { return std::log(x); }},
+        {"log10", [](double x) { return std::log10(x); }},
         {"log2", [](double x) { return std::log2(x); }},
         {"round", [](double x) { return std::nearbyint(x); }},
+        {"sin", [](double x) { return std::sin(x); }},
+        {"sinh", [](double x) { return std::sinh(x); }},
         {"sqrt", [](double x) { return std::sqrt(x); }},
-        {"float", {}},
-        {"len", {}},
-        {"max", {}},
-        {"min", {}},
-        {"sum", {}},
+        {"tan", [](double x) { return std::tan(x); }},
+        {"tanh", [](double x) { return std::tanh(x); }},
+        {"trunc", [](double x) { return std::trunc(x); }},
+    };
+    return table;
+}
+
+using Several = Value (*)(const std::vector<Value>&);
+
+/// Those that take texts, lists or sets, or several arguments.
+const std::map<std::string, Several>& functions_of_several() {
+    static const std::map<std::string, Several> table = {
+        {"float", &to_float},
+        {"gcd", &greatest_divisor},
+        {"int", &to_integer},
+        {"len", &length},
+        {"max", [](const std::vector<Value>& a) { return extremum("max", a); }},
+        {"min", [](const std::vector<Value>& a) { return extremum("min", a); }},
+        {"pow", &power},
+        {"prod", &product},
+        {"str", &to_text},
+        {"sum", &sum},
     };
     return table;
 }
@@ -224,7 +315,8 @@ const std::vector<Function>& functions() {
 }  // namespace
 
 bool is_function(const std::string& name) {
-    return std::any_of(functions().begin(), functions().end(),
+    return functions_of_several().count(name) > 0 ||
+           std::any_of(functions().begin(), functions().end(),
                        [&](const Function& function) { return function.name == name; });
 }
 
@@ -242,17 +334,9 @@ Value arithmetic(const std::string& op, const Value& a, const Value& b) {
 }
 
 Value call_function(const std::string& name, const std::vector<Value>& arguments) {
-    if (name == "len") {
-        return length(arguments);
-    }
-    if (name == "float") {
-        return to_float(arguments);
-    }
-    if (name == "sum") {
-        return sum(arguments);
-    }
-    if (name == "max" || name == "min") {
-        return extremum(name, arguments);
+    const auto several = functions_of_several().find(name);
+    if (several != functions_of_several().end()) {
+        return several->second(arguments);
     }
     demand_numbers(name, arguments);
     if (arguments.size() != 1) {

@@ -344,7 +344,9 @@ void refuse_jinja(std::string_view text, const std::string& name) {
         fail(position_at(text, at, name), "",
              {"this is a template of Jinja, which is not evaluated",
               std::string(text.substr(at, end - at)), "plain YAML",
-              "write out what it stands for, or use 'variables', 'include', 'repeat' and 'when'"});
+              "write out what it stands for, or use 'variables', 'include', 'repeat' and 'when'; "
+              "the "
+              "Python package tessera.accelforge has AccelForge evaluate it"});
     }
 }
 

@@ -177,7 +177,7 @@ io::Json document(const mapper::Result& result, const std::vector<io::Descriptio
     root["mappings"] = io::Json::array();
     for (std::size_t i = 0; i < described.size(); ++i) {
         const mapper::Solution& solution = result.solutions[i];
-        root["mappings"].push_back(solution_json(solution.mapping, solution.report, described[i]));
+        root["mappings"].push_back(io::solution_json(solution.mapping, solution.report, described[i]));
     }
     root["bound"] = io::Json::object();
     if (settings.metrics.size() == 1 && result.bound) {

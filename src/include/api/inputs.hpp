@@ -59,6 +59,9 @@ mapping::Mapping given_mapping(const std::string& path, const spec::Defines& def
 workload::Workload read_workload(spec::Node tree, const spec::Defines& defines,
                                  const std::string& name);
 
+/// Of trees: `names` gives defines, Einsums and customary renames alone. \throws UserError
+Inputs made_inputs(std::vector<ReadInput> read, const InputNames& names);
+
 /// \throws UserError, also for a file in the place of another and for a define that none declares
 Inputs load_inputs(const InputNames& names);
 

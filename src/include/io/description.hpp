@@ -3,6 +3,7 @@
 
 #include "io/fused_groups.hpp"
 #include "io/mapping_notes.hpp"
+#include "io/report_json.hpp"
 #include "io/summary.hpp"
 
 namespace tessera::io {
@@ -20,5 +21,9 @@ struct Description {
 /// \throws what mapping::split() throws
 Description describe(const model::Problem& problem, const mapping::Mapping& mapping,
                      const model::Report& report);
+
+/// One entry of "mappings" with fused groups, summary and tree.
+Json solution_json(const mapping::Mapping& mapping, const model::Report& report,
+                   const Description& description);
 
 }  // namespace tessera::io
