@@ -47,6 +47,12 @@ Path PathBuilder::build(const std::string& compute) {
                             "make the fan-outs smaller"});
             }
         }
+        if (path.levels.size() == spec::most_levels) {
+            spec::fail(level.where, node.component->path,
+                       {"more levels stand above compute '" + compute + "' than are supported",
+                        level.name, "at most " + std::to_string(spec::most_levels),
+                        "leave out nodes that hold nothing and spread nothing"});
+        }
         level.cumulative_fanout = cumulative;
         path.levels.push_back(std::move(level));
     }

@@ -390,6 +390,11 @@ private:
                 dim.loop_bounds.push_back(read_bound(*bound));
             }
             fields.finish();
+            if (result.size() == spec::most_dimensions) {
+                spec::fail(*item, {"the node has more spatial dimensions than are supported",
+                                   dim.name, "at most " + std::to_string(spec::most_dimensions),
+                                   "give some of them to a !Container of its own"});
+            }
             result.push_back(std::move(dim));
         }
         return result;

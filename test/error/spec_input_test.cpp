@@ -49,6 +49,17 @@ const std::string good_workload =
     "    - {name: Z, projection: [m, n], output: True}\n"  // 10
     "    renames: {input: A, weight: W, output: Z}\n";     // 11
 
+/// `text` so often, each with its number in place of #.
+std::string numbered(int times, const std::string& text) {
+    std::string out;
+    for (int i = 0; i < times; ++i) {
+        for (const char c : text) {
+            out += c == '#' ? std::to_string(i) : std::string(1, c);
+        }
+    }
+    return out;
+}
+
 struct Case {
     const char* name;
     bool arch;         ///< which of the two files is changed
@@ -192,6 +203,18 @@ const std::vector<Case> cases = {
      "throughput: 1}",
      "throughput: 0}",
      {"FILE:17:", "throughput: out of range: '0'", "from 1e-24"}},
+    {"more dimensions than are told apart",
+     true,
+     "    - {name: X, fanout: 4, may_reuse: input}\n",
+     numbered(17, "    - {name: X#, fanout: 2}\n"),
+     {"FILE:30:7: arch.nodes[1].spatial[16]: ", "'X16'", "at most 16", "!Container"}},
+    {"more levels than are told apart",
+     true,
+     "  - !Compute\n",
+     numbered(126, "  - !Container {name: C#, spatial: [{name: Y, fanout: 1}]}\n") +
+         "  - !Compute\n",
+     {"FILE:140:5: arch.nodes[127]: more levels stand above compute 'MAC'", "'C125'",
+      "at most 127"}},
     {"fractional fanout",
      true,
      "fanout: 4",

@@ -1,8 +1,10 @@
 #include "oracle/full_compare.hpp"
 
+#include <boost/test/unit_test.hpp>
 #include <chrono>
 
 #include "oracle/points.hpp"
+#include "support/setting.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/plugin/registry.hpp"
 
@@ -106,6 +108,28 @@ Outcome judge(const Instance& drawn, const mapspace::MapSpaceOptions* engine, ar
         out.error = e.what();
     }
     out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return out;
+}
+
+Judged judge_drawn(std::uint64_t n, const std::set<std::uint64_t>& slow,
+                   const std::function<Instance(std::uint64_t seed)>& draw) {
+    const std::uint64_t soak = test::setting("TESSERA_SOAK", 0);
+    const std::uint64_t from = test::setting("TESSERA_SOAK_FROM", 0);
+    Judged out;
+    out.drawn = soak > 0 ? soak : n;
+    for (std::uint64_t seed = from; seed < from + out.drawn; ++seed) {
+        if (soak == 0 && slow.contains(seed)) {
+            continue;
+        }
+        const Instance instance = draw(seed);
+        const Outcome o = judge(instance);
+        out.judged += o.judged ? 1 : 0;
+        out.mapped += o.mapped ? 1 : 0;
+        out.kinds[o.kind] += o.judged ? 1 : 0;
+        BOOST_TEST(o.error.empty(), "seed " << seed << " (" << o.kind << "): " << o.error << "\n"
+                                            << instance.yaml);
+        BOOST_TEST_MESSAGE("seed " << seed << " " << o.kind << " " << o.judged << " " << o.seconds);
+    }
     return out;
 }
 

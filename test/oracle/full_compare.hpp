@@ -1,6 +1,10 @@
 // One problem solved by FFM and by brute force.
 #pragma once
 
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
 #include <string>
 
 #include "oracle/oracle_instance.hpp"
@@ -20,5 +24,17 @@ struct Outcome {
 /// options instead of the instance's.
 Outcome judge(const Instance& instance, const mapspace::MapSpaceOptions* engine = nullptr,
               arch::Compat compat = arch::Compat::accelforge);
+
+/// What judge_drawn() has seen.
+struct Judged {
+    std::uint64_t drawn = 0, judged = 0, mapped = 0;
+    std::map<std::string, int> kinds;  ///< judged ones
+};
+
+/// Judges `n` drawn instances, without those that are `slow`. With TESSERA_SOAK=N in the
+/// environment N instances from TESSERA_SOAK_FROM on instead. A check of the test fails for each
+/// that disagrees.
+Judged judge_drawn(std::uint64_t n, const std::set<std::uint64_t>& slow,
+                   const std::function<Instance(std::uint64_t seed)>& draw);
 
 }  // namespace tessera::oracle

@@ -2,40 +2,20 @@
 // spreads data, so that every order is a mapping of its own, in one Einsum and across a join.
 // With TESSERA_SOAK=N in the environment, N instances from TESSERA_SOAK_FROM on are drawn instead.
 #include <boost/test/unit_test.hpp>
-#include <map>
-#include <set>
 
 #include "oracle/full_compare.hpp"
-#include "support/setting.hpp"
 
 using namespace tessera;
 
 BOOST_AUTO_TEST_SUITE(network)
 
 BOOST_AUTO_TEST_CASE(ffm_is_optimal_below_networks) {
-    const std::uint64_t soak = test::setting("TESSERA_SOAK", 0);
-    const std::uint64_t n = soak > 0 ? soak : 67;
-    const std::uint64_t from = test::setting("TESSERA_SOAK_FROM", 0);
-    std::uint64_t judged = 0, mapped = 0;
-    std::map<std::string, int> kinds;
     // Some take minutes of brute force.
-    const std::set<std::uint64_t> slow{0, 6, 38, 49, 60};
-    for (std::uint64_t seed = from; seed < from + n; ++seed) {
-        if (soak == 0 && slow.contains(seed)) {
-            continue;
-        }
-        const oracle::Instance instance = oracle::random_network_instance(seed);
-        const oracle::Outcome o = oracle::judge(instance);
-        judged += o.judged ? 1 : 0;
-        mapped += o.mapped ? 1 : 0;
-        kinds[o.kind] += o.judged ? 1 : 0;
-        BOOST_TEST(o.error.empty(), "seed " << seed << " (" << o.kind << "): " << o.error << "\n"
-                                            << instance.yaml);
-        BOOST_TEST_MESSAGE("seed " << seed << " " << o.kind << " " << o.judged << " " << o.seconds);
-    }
-    BOOST_TEST(judged * 2 >= n);
-    BOOST_TEST(mapped * 2 >= judged);
-    BOOST_TEST(kinds.size() >= 6u);
+    const oracle::Judged seen =
+        oracle::judge_drawn(67, {0, 6, 38, 49, 60}, oracle::random_network_instance);
+    BOOST_TEST(seen.judged * 2 >= seen.drawn);
+    BOOST_TEST(seen.mapped * 2 >= seen.judged);
+    BOOST_TEST(seen.kinds.size() >= 6u);
 }
 
 // Main keeps what goes in and out, a network leads to two dimensions of pads for the rest.

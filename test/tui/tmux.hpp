@@ -84,8 +84,10 @@ public:
     std::string screen() const {
         return tmux("capture-pane -p");
     }
+    /// A line that the terminal has wrapped is one: where it begins depends on whether the shell has
+    /// cleared the screen before or after it echoed the command.
     bool shows(const std::string& text) const {
-        return screen().find(text) != std::string::npos;
+        return tmux("capture-pane -pJ").find(text) != std::string::npos;
     }
     bool wait_for(const std::string& text, double limit_s = 15) const {
         return eventually([&] { return shows(text); }, limit_s);

@@ -2,6 +2,7 @@
 // energy and latency must not leave double precision; counts and positions are whole numbers.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "spec/fields.hpp"
@@ -14,6 +15,9 @@ constexpr double largest_quantity = 1e24, smallest_quantity = 1e-24;
 constexpr std::int64_t largest_extent = 2147483647;
 /// Points of an iteration space with all its instances, instances of a component.
 constexpr double most_points = 9223372036854775808.0, most_instances = 9007199254740992.0;
+/// Spatial dimensions of a node, and levels down to a compute: both are indices of eight bits, and
+/// a dimension is told by its level times the former.
+constexpr std::size_t most_dimensions = 16, most_levels = 127;
 
 inline Range quantity() {
     return Range::between(0, largest_quantity);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "spec/quantities.hpp"
 #include "tessera/base/error.hpp"
 
 namespace tessera::mapspace {
@@ -142,10 +143,11 @@ GroupStructure structure_of(const TabulateContext& c, const Template& tmpl,
     for (std::size_t k = 0; k < fused.size(); ++k) {
         if (mask >> k & 1u) {
             const PmappingNode& n = tmpl.nodes[static_cast<std::size_t>(fused[k].node)];
-            const int dim =
-                n.kind == NodeKind::spatial
-                    ? c.component_of_level[static_cast<std::size_t>(n.level)] * 16 + n.dim
-                    : -1;
+            const int dim = n.kind == NodeKind::spatial
+                                ? c.component_of_level[static_cast<std::size_t>(n.level)] *
+                                          static_cast<int>(spec::most_dimensions) +
+                                      n.dim
+                                : -1;
             st.loops.push_back({n.rank_variable,
                                 dim,
                                 e.rank_variables[static_cast<std::size_t>(n.rank_variable)].bound,
