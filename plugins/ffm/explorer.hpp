@@ -135,7 +135,6 @@ public:
         std::vector<mapspace::PmappingGroup> groups;
         double evaluated = 0;
         std::string space;
-        std::vector<mapspace::CapacityNeed> needs;
     };
     /// Tools of one thread.
     struct Scratch {

@@ -80,6 +80,7 @@ ClassBounds::ClassBounds(TemplateExplorer& explorer)
 
 void ClassBounds::make_classes() {
     least_.resize(spaces_.size());
+    needs_.resize(spaces_.size());
     found_.resize(spaces_.size());
     progress_.resize(spaces_.size());
     for (std::size_t e = 0; e < spaces_.size(); ++e) {
@@ -106,6 +107,7 @@ void ClassBounds::make_classes() {
             t.of_class = static_cast<std::uint32_t>(it->second);
         }
         least_[e].assign(space.templates->size(), {0.0, 0.0});
+        needs_[e].resize(space.templates->size());
         progress_[e].einsum = e;
         progress_[e].done.assign(space.templates->size(), 0);
         found_[e] = std::vector<std::array<std::atomic<double>, 2>>(space.classes.size());
@@ -272,20 +274,25 @@ bool ClassBounds::least_of(std::size_t e, std::size_t i, double most_rows, Scrat
             return false;
         }
         if (known == Least::none) {
-            out.needs = mapspace::least_needs(*c_.problem->workload, *t.path, f);
+            needs_[e][i] = mapspace::least_needs(*c_.problem->workload, *t.path, f);
             return true;
         }
     }
     return complete;
 }
 
+void ClassBounds::note_evaluated(std::size_t e, std::size_t i) {
+    const std::lock_guard lock(progress_lock_);
+    progress_[e].evaluated += x_.result(e, i).evaluated;
+}
+
 void ClassBounds::note(std::size_t e, std::size_t i) {
+    note_evaluated(e, i);
     const std::lock_guard lock(progress_lock_);
     SavedClassBounds& progress = progress_[e];
     const std::string& size = x_.result(e, i).space;
     progress.counted = progress.counted && !size.empty();
     progress.size = add_decimal(progress.size, size);
-    progress.evaluated += x_.result(e, i).evaluated;
     progress.done[i] = 1;
 }
 
@@ -399,17 +406,17 @@ void ClassBounds::collect() {
 void ClassBounds::collect_needs(std::size_t e) {
     std::map<std::string, mapspace::CapacityNeed> needs;
     for (std::size_t i = 0; i < x_.templates(e).size(); ++i) {
-        const TemplateExplorer::Result& r = x_.result(e, i);
-        for (const mapspace::CapacityNeed& need : r.needs) {
+        for (const mapspace::CapacityNeed& need : needs_[e][i]) {
             const auto [it, fresh] = needs.try_emplace(need.memory, need);
             if (!fresh && need.needed_bits < it->second.needed_bits) {
                 it->second = need;
             }
         }
-        if (r.needs.empty() && !x_.templates(e)[i].unmatched) {
+        if (needs_[e][i].empty() && !x_.templates(e)[i].unmatched) {
             return;
         }
     }
+    spaces_[e].needs.clear();
     for (const auto& [name, need] : needs) {
         spaces_[e].needs.push_back(need);
     }
@@ -474,12 +481,11 @@ bool ClassBounds::find(const std::function<void()>& save, double most_rows, bool
         }
         const bool known = least_of(e, i, most_rows, scratch);
         note_root_bounds(e, i);
-        // What memories lack is told by the last pass.
-        const bool last = in_turns_ || !std::isfinite(most_rows);
-        if (known && (last || x_.result(e, i).needs.empty())) {
+        if (known) {
             note(e, i);
         } else {
             open = true;
+            note_evaluated(e, i);
         }
         if (c_.recorder->checkpoint_due()) {
             save();

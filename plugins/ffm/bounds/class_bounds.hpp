@@ -140,6 +140,7 @@ private:
                              std::atomic<double>& found, const Tightening& limits,
                              double& root_bound);
     void note(std::size_t e, std::size_t i);
+    void note_evaluated(std::size_t e, std::size_t i);
     void collect();
     bool finish_find(bool open);
     void collect_needs(std::size_t e);
@@ -153,7 +154,9 @@ private:
     std::vector<std::vector<std::array<double, 2>>> root_bounds_;  ///< the same; empty: not known
     std::vector<std::array<double, 2>> root_bound_of_einsum_;
     std::vector<std::vector<std::array<std::atomic<double>, 2>>> found_;  ///< by Einsum and class
-    std::atomic<double> rows_ = 0;                                        ///< of exact class bounds
+    /// What memories lack, by Einsum and template, where it has no legal row.
+    std::vector<std::vector<std::vector<mapspace::CapacityNeed>>> needs_;
+    std::atomic<double> rows_ = 0;  ///< of exact class bounds
     bool in_turns_ = false, open_ = false, convex_ = false;
     std::vector<KnownClassBounds> before_;        ///< by Einsum; when find() began
     std::optional<std::size_t> known_objective_;  ///< take_known()

@@ -103,26 +103,35 @@ double most_instances(std::span<const std::int64_t> bounds, double most) {
 namespace {
 
 /// Bounds of the rank variables that spatial loops of the dimension divide; nullopt: some loop may
-/// have other trips than divisors.
+/// have other trips than divisors. Tiles below a loop over overlapping tiles divide none of them.
 std::optional<std::vector<std::int64_t>> divided(const arch::Path& path, const Template& tmpl,
                                                  const TileShapeProblem& p,
                                                  const model::FanoutFormula& u) {
-    std::vector<std::int64_t> out;
-    workload::RankVariableMask seen = 0;
+    workload::RankVariableMask used = 0, uneven = 0;
     for (const mapping::PmappingNode& n : tmpl.nodes) {
-        if (n.kind != mapping::NodeKind::spatial || n.level != u.level || n.dim != u.dim ||
-            (seen >> n.rank_variable & 1) != 0) {
+        if (!n.is_loop()) {
             continue;
         }
-        if (n.base > 0 || n.imperfect) {
-            return std::nullopt;
+        const workload::RankVariableMask own = workload::RankVariableMask{1} << n.rank_variable;
+        if (n.kind == mapping::NodeKind::spatial && n.level == u.level && n.dim == u.dim) {
+            used |= own;
         }
-        seen |= workload::RankVariableMask{1} << n.rank_variable;
-        out.push_back(path.einsum.rank_variables[static_cast<std::size_t>(n.rank_variable)].bound);
+        if (n.base > 0 || n.imperfect) {
+            uneven |= own;
+        }
     }
     const bool perfect = std::ranges::all_of(
         p.symbols, [](const TileShapeSymbol& s) { return s.choice == TileChoice::divisors; });
-    return perfect ? std::optional(out) : std::nullopt;
+    if (!perfect || (used & uneven) != 0) {
+        return std::nullopt;
+    }
+    std::vector<std::int64_t> out;
+    for (std::size_t v = 0; v < path.einsum.rank_variables.size(); ++v) {
+        if ((used >> v & 1) != 0) {
+            out.push_back(path.einsum.rank_variables[v].bound);
+        }
+    }
+    return out;
 }
 
 }  // namespace
