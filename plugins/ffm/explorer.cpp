@@ -139,6 +139,7 @@ void TemplateExplorer::run(const Asked& asked, const Effort& effort) {
     mapspace::TileShapeOptions how = c_.switches.tiles;
     how.beam = effort.beam;
     how.most_enumerated = effort.most_rows;
+    how.convex_first = bound_first_;
     if (effort.first_rows) {
         how.first_rows = true;
         how.max_rows = few_rows;

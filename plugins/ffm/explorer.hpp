@@ -135,7 +135,6 @@ public:
         std::vector<mapspace::PmappingGroup> groups;
         double evaluated = 0;
         std::string space;
-        std::vector<mapspace::CapacityNeed> needs;
     };
     /// Tools of one thread.
     struct Scratch {
@@ -198,6 +197,11 @@ public:
     void set_cost_limits(CostLimits limits) {
         cost_limits_ = std::move(limits);
     }
+    /// From now on a template is explored only if its convex bound leaves anything: where there are
+    /// many that take long.
+    void bound_first(bool on) {
+        bound_first_ = on && c_.switches.tiles.convex;
+    }
     void limit_cost(std::size_t e, const TemplateEntry& t, const model::TemplateFormulas& f,
                     mapspace::TileShapeProblem& problem) const;
     mapspace::TileShapeProblem problem_of(std::size_t e, std::size_t i,
@@ -244,6 +248,7 @@ private:
     std::vector<std::vector<Result>> results_;  ///< by Einsum and template
     std::vector<std::vector<mapspace::TabulateContext>> tables_;
     CostLimits cost_limits_;
+    bool bound_first_ = false;
     mutable std::atomic<std::uint64_t> evaluated_ = 0;
 };
 

@@ -141,8 +141,9 @@ void Run::search_later() {
     }
     ClassBounds& bounds = exploration_->class_bounds;
     bounds.restore(saved_later_.class_bounds);
-    if (options_.mapspace.partial_tiles() ? !bounds.find_from_root_bounds()
-                                          : !bounds.find([this] { save(); })) {
+    if (options_.mapspace.partial_tiles()
+            ? !bounds.find_from_root_bounds()
+            : !bounds.find([this] { save(); }, std::numeric_limits<double>::infinity(), false)) {
         throw base::Stopped();
     }
     save();

@@ -31,6 +31,8 @@ constexpr std::size_t thinned_rows = 6;
 /// looked for; then bounds are tightened as far as these numbers of rows per template reach, in
 /// turn.
 constexpr double first_share = 0.2, first_rows = 3e4;
+/// Without partial tiles: rows of all templates together, of which each has its exact least costs.
+constexpr double rows_of_class_bounds = 2e6;
 constexpr double rows_of_turn[] = {3e4, 1e5, 3e5, 1e6, 3e6, 1e7, 3e7};
 /// By how much a turn should tighten the bound.
 constexpr double worthwhile = 1.003;
@@ -61,8 +63,18 @@ void Run::find_class_bounds() {
     exploration_->class_bounds.start_from(perfect_class_bounds_, first_share);
     exploration_->class_bounds.restore(saved_.class_bounds);
     const bool turns = !perfect_class_bounds_.empty();
-    class_bounds_known_ = exploration_->class_bounds.find(
-        [this] { save(); }, turns ? first_rows : std::numeric_limits<double>::infinity());
+    ClassBounds& bounds = exploration_->class_bounds;
+    const auto find = [&](double most_rows) {
+        class_bounds_known_ = bounds.find([this] { save(); }, most_rows, turns);
+    };
+    find(turns ? first_rows : context_.switches.exact_class_bounds ? rows_of_class_bounds : 0);
+    if (bounds.open() && !turns && class_bounds_known_) {
+        // A bound and a mapping, before what takes long.
+        exploration_->explorer.bound_first(true);
+        report_bound(lower_bound());
+        find_promising();
+        find(std::numeric_limits<double>::infinity());
+    }
     for (const EinsumSpace& s : spaces_) {
         if (s.least.empty() && class_bounds_known_) {
             std::ranges::move(explain_empty(*problem_.workload, s),

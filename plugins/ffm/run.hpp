@@ -169,6 +169,9 @@ private:
     /// A mapping of templates without fused loops.
     void find_simple();
 
+    /// A mapping of few templates, where the class bounds will take long.
+    void find_promising();
+
     /// Rows looked at, those of an interrupted search before this one included.
     std::uint64_t evaluated() const {
         return exploration_ ? exploration_->explorer.evaluated() : 0;

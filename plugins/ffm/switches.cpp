@@ -21,6 +21,7 @@ const std::vector<Choice>& choices() {
         {"beam-search", [](Switches& s) -> bool& { return s.beam_search; }},
         {"exploration-bound", [](Switches& s) -> bool& { return s.exploration_bound; }},
         {"class-bounds", [](Switches& s) -> bool& { return s.class_bounds; }},
+        {"exact-class-bounds", [](Switches& s) -> bool& { return s.exact_class_bounds; }},
         {"sequential", [](Switches& s) -> bool& { return s.sequential; }},
         {"shape-semijoin", [](Switches& s) -> bool& { return s.shape_semijoin; }},
         {"join-bound", [](Switches& s) -> bool& { return s.join_bound; }},

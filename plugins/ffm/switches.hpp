@@ -19,6 +19,7 @@ struct Switches {
     bool beam_search = true;           ///< first mapping from the classes that the bound comes from
     bool exploration_bound = true;     ///< bounds while tile shapes are enumerated
     bool class_bounds = true;          ///< bounds by class of templates, not by Einsum alone
+    bool exact_class_bounds = true;    ///< at once, unless they take long
     bool sequential = true;            ///< Einsums that are explored bound the next ones
     bool shape_semijoin = true;        ///< fused tile shapes that explored Einsums have
     bool join_bound = true;            ///< bounds in the join

@@ -149,6 +149,7 @@ struct TileShapeOptions {
     bool symmetries = true;          ///< of tile shapes with the same products one is made
     bool fused_symmetries = true;    ///< of fused ones too; the others are written down afterwards
     bool convex = true;              ///< a bound that sees all constraints, where tiles are partial
+    bool convex_first = false;       ///< and where they are not
     bool domain_propagation = true;  ///< values that conditions and loop limits drop are not made
     /// For tests only: an unsound criterion, which adds up addends with different unknown factors.
     /// It shows that the tests notice a lost optimum.

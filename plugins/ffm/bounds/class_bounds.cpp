@@ -20,6 +20,8 @@ constexpr double class_bound_excess[] = {1e-9, 0.25, infinity};
 /// rows.
 constexpr double rows_before_beam = 50000;
 constexpr std::size_t class_bound_beam = 128;
+/// Templates of which the convex bound, a third of a millisecond each, is asked for.
+constexpr std::size_t most_convex_bounds = 8000;
 /// By which factors a template's root bound is tightened, in turn.
 constexpr double rises[] = {1.02, 1.05, 1.1, 1.2, 1.4, 1.8, 2.6, infinity};
 
@@ -78,6 +80,7 @@ ClassBounds::ClassBounds(TemplateExplorer& explorer)
 
 void ClassBounds::make_classes() {
     least_.resize(spaces_.size());
+    needs_.resize(spaces_.size());
     found_.resize(spaces_.size());
     progress_.resize(spaces_.size());
     for (std::size_t e = 0; e < spaces_.size(); ++e) {
@@ -104,6 +107,7 @@ void ClassBounds::make_classes() {
             t.of_class = static_cast<std::uint32_t>(it->second);
         }
         least_[e].assign(space.templates->size(), {0.0, 0.0});
+        needs_[e].resize(space.templates->size());
         progress_[e].einsum = e;
         progress_[e].done.assign(space.templates->size(), 0);
         found_[e] = std::vector<std::array<std::atomic<double>, 2>>(space.classes.size());
@@ -126,7 +130,8 @@ bool ClassBounds::reaches_root_bound(const Asked& asked, const Formula& cost, do
 }
 
 ClassBounds::Least ClassBounds::least_of_cost(const Asked& asked, const Formula& cost,
-                                              std::atomic<double>& found, double root_bound) {
+                                              std::atomic<double>& found, double root_bound,
+                                              double most_rows) {
     for (const double excess : class_bound_excess) {
         const double known = found.load();
         if (known * (1 - rounding) <= root_bound) {
@@ -139,12 +144,15 @@ ClassBounds::Least ClassBounds::least_of_cost(const Asked& asked, const Formula&
         const double below = std::min(known, level);
         const bool at_root_bound = excess == class_bound_excess[0] && below == level;
         std::optional<double> value = x_.least_below(
-            asked, cost, below, {.most_rows = at_root_bound ? rows_before_beam : infinity});
-        if (asked.scratch.result.given_up) {
+            asked, cost, below, {.most_rows = at_root_bound ? rows_before_beam : most_rows});
+        if (asked.scratch.result.given_up && at_root_bound) {
             if (reaches_root_bound(asked, cost, below, found)) {
                 return Least::known;
             }
-            value = x_.least_below(asked, cost, below, {});
+            value = x_.least_below(asked, cost, below, {.most_rows = most_rows});
+        }
+        if (asked.scratch.result.given_up) {
+            return Least::open;
         }
         if (value) {
             lower(found, *value);
@@ -155,6 +163,16 @@ ClassBounds::Least ClassBounds::least_of_cost(const Asked& asked, const Formula&
         }
     }
     return Least::none;
+}
+
+/// Where exact least costs of all templates take long: what the convex bound says.
+ClassBounds::Least ClassBounds::least_of_relaxation(const Asked& asked, const Formula& cost,
+                                                    double found, double& root_bound) const {
+    if (convex_ && !(found * (1 - rounding) <= root_bound)) {
+        root_bound = std::max(root_bound, asked.scratch.explorer.convex_bound(
+                                              asked.problem, {&cost, 1}, {}, found, true));
+    }
+    return found * (1 - rounding) <= root_bound ? Least::known : Least::open;
 }
 
 /// Which step is given up must not depend on what other threads find.
@@ -227,6 +245,7 @@ bool ClassBounds::least_of(std::size_t e, std::size_t i, double most_rows, Scrat
     const std::vector<Formula> cost = mapspace::costs(c_, f);
     out.space = scratch.explorer.space(problem.symbols);
     const Asked asked{e, i, problem, scratch};
+    bool complete = true;
     for (std::size_t k = 0; k < cost.size(); ++k) {
         if (k == known_objective_) {
             continue;
@@ -234,7 +253,7 @@ bool ClassBounds::least_of(std::size_t e, std::size_t i, double most_rows, Scrat
         std::atomic<double>& found = found_[e][t.of_class][k];
         double& least = least_[e][i][k];
         Least known = Least::known;
-        if (std::isfinite(most_rows)) {
+        if (in_turns_) {
             const double before = before_[e].at(spaces_[e].classes[t.of_class].choices)[k];
             double& root_bound = root_bounds_[e][i][k];
             known = tighten_root_bound(asked, cost[k], found, {before, most_rows}, root_bound);
@@ -242,26 +261,38 @@ bool ClassBounds::least_of(std::size_t e, std::size_t i, double most_rows, Scrat
         } else {
             least = root_bounds_.empty() ? scratch.explorer.lower_bound(problem, cost[k])
                                          : root_bounds_[e][i][k];
-            known = least_of_cost(asked, cost[k], found, least);
+            const double before = out.evaluated;
+            known = rows_ >= most_rows ? Least::open
+                                       : least_of_cost(asked, cost[k], found, least, most_rows);
+            if (known == Least::open) {
+                known = least_of_relaxation(asked, cost[k], found, least);
+            }
+            rows_ = rows_ + out.evaluated - before;
         }
-        if (known == Least::open) {
+        complete = complete && known != Least::open;
+        if (known == Least::open && in_turns_) {
             return false;
         }
         if (known == Least::none) {
-            out.needs = mapspace::least_needs(*c_.problem->workload, *t.path, f);
+            needs_[e][i] = mapspace::least_needs(*c_.problem->workload, *t.path, f);
             return true;
         }
     }
-    return true;
+    return complete;
+}
+
+void ClassBounds::note_evaluated(std::size_t e, std::size_t i) {
+    const std::lock_guard lock(progress_lock_);
+    progress_[e].evaluated += x_.result(e, i).evaluated;
 }
 
 void ClassBounds::note(std::size_t e, std::size_t i) {
+    note_evaluated(e, i);
     const std::lock_guard lock(progress_lock_);
     SavedClassBounds& progress = progress_[e];
     const std::string& size = x_.result(e, i).space;
     progress.counted = progress.counted && !size.empty();
     progress.size = add_decimal(progress.size, size);
-    progress.evaluated += x_.result(e, i).evaluated;
     progress.done[i] = 1;
 }
 
@@ -358,8 +389,9 @@ void ClassBounds::collect() {
             }
         }
         const SavedClassBounds& progress = progress_[e];
+        const std::uint64_t before = space.evaluated_in_class_bounds;
         space.evaluated_in_class_bounds = static_cast<std::uint64_t>(progress.evaluated);
-        space.evaluated += space.evaluated_in_class_bounds;
+        space.evaluated += space.evaluated_in_class_bounds - before;
         const bool counted = progress.counted && std::ranges::count(progress.done, 0) == 0;
         space.size = counted ? progress.size : "";
         if (std::isfinite(least[0])) {
@@ -374,17 +406,17 @@ void ClassBounds::collect() {
 void ClassBounds::collect_needs(std::size_t e) {
     std::map<std::string, mapspace::CapacityNeed> needs;
     for (std::size_t i = 0; i < x_.templates(e).size(); ++i) {
-        const TemplateExplorer::Result& r = x_.result(e, i);
-        for (const mapspace::CapacityNeed& need : r.needs) {
+        for (const mapspace::CapacityNeed& need : needs_[e][i]) {
             const auto [it, fresh] = needs.try_emplace(need.memory, need);
             if (!fresh && need.needed_bits < it->second.needed_bits) {
                 it->second = need;
             }
         }
-        if (r.needs.empty() && !x_.templates(e)[i].unmatched) {
+        if (needs_[e][i].empty() && !x_.templates(e)[i].unmatched) {
             return;
         }
     }
+    spaces_[e].needs.clear();
     for (const auto& [name, need] : needs) {
         spaces_[e].needs.push_back(need);
     }
@@ -434,8 +466,14 @@ void ClassBounds::lower_unfinished() {
         [&](std::size_t e, std::size_t i) { return progress_[e].done[i] == 0; });
 }
 
-bool ClassBounds::find(const std::function<void()>& save, double most_rows) {
+bool ClassBounds::find(const std::function<void()>& save, double most_rows, bool in_turns) {
     before_ = known();
+    in_turns_ = in_turns;
+    std::size_t templates = 0;
+    for (std::size_t e = 0; e < spaces_.size(); ++e) {
+        templates += x_.explored(e) ? x_.templates(e).size() : 0;
+    }
+    convex_ = c_.switches.tiles.convex && templates <= most_convex_bounds;
     std::atomic<bool> open = false;
     x_.for_each_template(x_.token(), [&](std::size_t e, std::size_t i, Scratch& scratch) {
         if (progress_[e].done[i] != 0) {
@@ -447,6 +485,7 @@ bool ClassBounds::find(const std::function<void()>& save, double most_rows) {
             note(e, i);
         } else {
             open = true;
+            note_evaluated(e, i);
         }
         if (c_.recorder->checkpoint_due()) {
             save();
@@ -457,6 +496,10 @@ bool ClassBounds::find(const std::function<void()>& save, double most_rows) {
 }
 
 bool ClassBounds::finish_find(bool open) {
+    open_ = open;
+    if (open && root_bounds_.empty()) {
+        root_bounds_ = least_;
+    }
     if ((x_.stopped() || open) && !root_bounds_.empty()) {
         lower_unfinished();
     }

@@ -50,8 +50,14 @@ public:
     /// pmapping. False if stopped. `save` is called, on any thread, when progress() should be
     /// saved. A template that takes more rows than `most_rows` in one step is given up: it has its
     /// root bound by then.
-    bool find(const std::function<void()>& save,
-              double most_rows = std::numeric_limits<double>::infinity());
+    /// Not `in_turns`: where all templates together have taken so many rows, the others have what
+    /// the convex bound says. In turns: root bounds are tightened from what is known at the
+    /// beginning.
+    bool find(const std::function<void()>& save, double most_rows, bool in_turns);
+    /// Some template was given up by find(): the class bounds are none that are attained.
+    bool open() const {
+        return open_;
+    }
 
     /// What find() has found so far. Thread rule: any.
     std::vector<SavedClassBounds> progress() const;
@@ -121,7 +127,9 @@ private:
     void make_classes();
     bool least_of(std::size_t e, std::size_t i, double most_rows, Scratch& scratch);
     Least least_of_cost(const Asked& asked, const model::Formula& cost, std::atomic<double>& found,
-                        double root_bound);
+                        double root_bound, double most_rows);
+    Least least_of_relaxation(const Asked& asked, const model::Formula& cost, double found,
+                              double& root_bound) const;
     bool reaches_root_bound(const Asked& asked, const model::Formula& cost, double level,
                             std::atomic<double>& found);
     /// Which step is given up does not depend on what other threads find: `before`.
@@ -132,6 +140,7 @@ private:
                              std::atomic<double>& found, const Tightening& limits,
                              double& root_bound);
     void note(std::size_t e, std::size_t i);
+    void note_evaluated(std::size_t e, std::size_t i);
     void collect();
     bool finish_find(bool open);
     void collect_needs(std::size_t e);
@@ -145,6 +154,10 @@ private:
     std::vector<std::vector<std::array<double, 2>>> root_bounds_;  ///< the same; empty: not known
     std::vector<std::array<double, 2>> root_bound_of_einsum_;
     std::vector<std::vector<std::array<std::atomic<double>, 2>>> found_;  ///< by Einsum and class
+    /// What memories lack, by Einsum and template, where it has no legal row.
+    std::vector<std::vector<std::vector<mapspace::CapacityNeed>>> needs_;
+    std::atomic<double> rows_ = 0;  ///< of exact class bounds
+    bool in_turns_ = false, open_ = false, convex_ = false;
     std::vector<KnownClassBounds> before_;        ///< by Einsum; when find() began
     std::optional<std::size_t> known_objective_;  ///< take_known()
     mutable std::mutex progress_lock_;

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "../run.hpp"
 #include "improve.hpp"
 #include "local_search.hpp"
@@ -25,6 +27,8 @@ constexpr std::uint64_t long_beam_search = 40'000'000;
 /// of a template they keep.
 constexpr double beam_excesses[] = {0, 0.015, 0.1, 0.5, 3};
 constexpr std::size_t tile_shape_beam = 64;
+/// The same before class bounds that take long, if there are no more templates.
+constexpr std::size_t early_beam = 8, templates_of_early_beam = 3000;
 /// Of a search for the least energy or latency alone.
 constexpr std::uint64_t rows_of_one_objective = 1'000'000;
 /// Share of a time limit for tile shapes without partial tiles.
@@ -281,6 +285,19 @@ void Run::find_simple() {
     const PhaseTimer timer(*this, "incumbent", "templates");
     simple_rows(exploration_->explorer);
     join_simple("simple");
+}
+
+void Run::find_promising() {
+    const PhaseTimer timer(*this, "incumbent", "templates");
+    promising_rows(exploration_->explorer, exploration_->class_bounds);
+    join_simple("promising");
+    if (scalar() && result_.statistics.templates <= templates_of_early_beam &&
+        std::isfinite(incumbent_.value()) && !watch_.stopped()) {
+        const std::vector<double> cutoff = point_of(incumbent_.value());
+        exploration_->rows.find_some(incumbents_at({cutoff}), early_beam);
+        beam_join(take_groups(), cutoff, "beam");
+    }
+    exploration_->explorer.clear_results();
 }
 
 void Run::beam_search() {

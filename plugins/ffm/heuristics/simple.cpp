@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 namespace tessera::ffm {
@@ -14,9 +15,38 @@ using Scratch = TemplateExplorer::Scratch;
 constexpr std::size_t simple_beam = 1024;
 constexpr double simple_excess[] = {0.05, 0.5, 4.0, std::numeric_limits<double>::infinity()};
 
+/// Where class bounds are not attained: templates of a class that are looked at, those without
+/// fused loops among them, and partial rows of each.
+constexpr std::size_t promising_templates = 4, promising_simple_templates = 2;
+constexpr std::size_t promising_beam = 64;
+
 bool has_fused_loops(const mapspace::Template& tmpl) {
     return std::any_of(tmpl.nodes.begin(), tmpl.nodes.begin() + tmpl.n_fused_nodes,
                        [](const mapping::PmappingNode& n) { return n.is_loop(); });
+}
+
+/// The templates of a class that the bounds say most for: some of those without fused loops, and
+/// some of all.
+std::vector<std::uint32_t> most_promising(const std::vector<TemplateEntry>& templates,
+                                          const TemplateClass& own,
+                                          const std::function<double(std::size_t)>& bound) {
+    std::vector<std::uint32_t> order;
+    for (const std::uint32_t i : own.templates) {
+        if (!templates[i].unmatched && std::isfinite(bound(i))) {
+            order.push_back(i);
+        }
+    }
+    std::ranges::stable_sort(order, {}, bound);
+    std::vector<std::uint32_t> out;
+    std::size_t simple = 0;
+    for (std::size_t k = 0; k < order.size(); ++k) {
+        const bool fused = has_fused_loops(templates[order[k]].tmpl);
+        if (k < promising_templates || (!fused && simple < promising_simple_templates)) {
+            out.push_back(order[k]);
+            simple += fused ? 0 : 1;
+        }
+    }
+    return out;
 }
 
 bool is_simple(const TemplateEntry& t) {
@@ -104,6 +134,30 @@ void simple_rows(TemplateExplorer& explorer) {
             explorer.result(e, i) = std::move(kept[e][i]);
         }
     }
+    explorer.share_groups();
+}
+
+void promising_rows(TemplateExplorer& explorer, const ClassBounds& bounds) {
+    const int n = explorer.context().n_objectives();
+    std::vector<TemplateExplorer::Job> jobs;
+    for (std::size_t e = 0; e < explorer.spaces().size(); ++e) {
+        if (!explorer.explored(e)) {
+            continue;
+        }
+        const auto bound = [&](std::size_t i) {
+            const std::array<double, 2>& least = bounds.least(e, i);
+            return n == 2 ? least[0] * least[1] : least[0];
+        };
+        for (const TemplateClass& own : explorer.spaces()[e].classes) {
+            for (const std::uint32_t i : most_promising(explorer.templates(e), own, bound)) {
+                jobs.push_back({e, i});
+            }
+        }
+    }
+    explorer.clear_results();
+    explorer.for_each_job(jobs, explorer.token(), [&](std::size_t e, std::size_t i, auto& scratch) {
+        explorer.find_rows(e, i, {.effort = {.beam = promising_beam}}, scratch);
+    });
     explorer.share_groups();
 }
 

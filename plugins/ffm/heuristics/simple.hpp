@@ -3,6 +3,7 @@
 
 #include <chrono>
 
+#include "../bounds/class_bounds.hpp"
 #include "../explorer.hpp"
 
 namespace tessera::ffm {
@@ -13,5 +14,8 @@ void first_rows(TemplateExplorer& explorer, std::chrono::steady_clock::time_poin
 
 /// Groups with some good pmappings of every class. Needs the class bounds.
 void simple_rows(TemplateExplorer& explorer);
+
+/// Of every class some rows of those templates whose costs are bounded by the least numbers.
+void promising_rows(TemplateExplorer& explorer, const ClassBounds& bounds);
 
 }  // namespace tessera::ffm

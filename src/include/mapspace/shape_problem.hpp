@@ -1,7 +1,9 @@
 // The tile-shape problem of a template.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,6 +32,10 @@ struct CapacityNeed {
 
 /// Energy and latency, as far as the metric wants them.
 std::vector<model::Formula> costs(const ShapeContext& c, const model::TemplateFormulas& f);
+
+/// Most instances of a dimension, at most `most`, that loops can use whose trips divide the bounds:
+/// the largest number not above it that divides their product. `most` where that is far below.
+double most_instances(std::span<const std::int64_t> bounds, double most);
 
 /// Bits in use of one memory over all its holders.
 struct MemoryUse {

@@ -3,8 +3,10 @@
 #include "mapspace/shape_problem.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -79,10 +81,66 @@ void add_template_limits(const ShapeContext& c, const arch::Path& path, const Te
     p.loop_limits = loop_limits(path, tmpl, *c.mapspace);
 }
 
+double most_instances(std::span<const std::int64_t> bounds, double most) {
+    constexpr int tried = 4096;
+    const double first = std::floor(most);
+    if (!(first < 9e15)) {
+        return most;
+    }
+    auto n = static_cast<std::int64_t>(first);
+    for (int i = 0; i < tried && n > 1; ++i, --n) {
+        std::int64_t left = n;
+        for (const std::int64_t bound : bounds) {
+            left /= std::gcd(left, bound);
+        }
+        if (left == 1) {
+            return static_cast<double>(n);
+        }
+    }
+    return n > 1 ? most : std::min(most, 1.0);
+}
+
+namespace {
+
+/// Bounds of the rank variables that spatial loops of the dimension divide; nullopt: some loop may
+/// have other trips than divisors. Tiles below a loop over overlapping tiles divide none of them.
+std::optional<std::vector<std::int64_t>> divided(const arch::Path& path, const Template& tmpl,
+                                                 const TileShapeProblem& p,
+                                                 const model::FanoutFormula& u) {
+    workload::RankVariableMask used = 0, uneven = 0;
+    for (const mapping::PmappingNode& n : tmpl.nodes) {
+        if (!n.is_loop()) {
+            continue;
+        }
+        const workload::RankVariableMask own = workload::RankVariableMask{1} << n.rank_variable;
+        if (n.kind == mapping::NodeKind::spatial && n.level == u.level && n.dim == u.dim) {
+            used |= own;
+        }
+        if (n.base > 0 || n.imperfect) {
+            uneven |= own;
+        }
+    }
+    const bool perfect = std::ranges::all_of(
+        p.symbols, [](const TileShapeSymbol& s) { return s.choice == TileChoice::divisors; });
+    if (!perfect || (used & uneven) != 0) {
+        return std::nullopt;
+    }
+    std::vector<std::int64_t> out;
+    for (std::size_t v = 0; v < path.einsum.rank_variables.size(); ++v) {
+        if ((used >> v & 1) != 0) {
+            out.push_back(path.einsum.rank_variables[v].bound);
+        }
+    }
+    return out;
+}
+
+}  // namespace
+
 TileShapeProblem tile_shape_problem(const ShapeContext& c, const arch::Path& path,
                                     const Template& tmpl, const model::TemplateFormulas& f,
                                     const TabulateContext& table) {
     TileShapeProblem p;
+    p.symbols = tile_shape_symbols(path, tmpl, c.problem->convention().partial_inner_tiles);
     p.objectives = costs(c, f);
     for (const MemoryUse& u : memory_uses(*c.problem->workload, path, f)) {
         const double size = path.levels[static_cast<std::size_t>(u.level)].size_bits;
@@ -97,7 +155,10 @@ TileShapeProblem tile_shape_problem(const ShapeContext& c, const arch::Path& pat
     for (const model::FanoutFormula& u : f.fanouts) {
         const arch::PathDim& dim =
             path.levels[static_cast<std::size_t>(u.level)].spatial[static_cast<std::size_t>(u.dim)];
-        const double most = arch::most_used(dim, c.problem->convention().check_physical);
+        double most = arch::most_used(dim, c.problem->convention().check_physical);
+        if (const auto bounds = divided(path, tmpl, p, u)) {
+            most = most_instances(*bounds, most);
+        }
         p.constraints.push_back({u.used, Relation::less_equal, most, {}, LimitKind::fanout});
     }
     add_template_limits(c, path, tmpl, p);

@@ -424,9 +424,10 @@ bool TileShapeExplorer::Impl::convex_beats_all(const TileShapeProblem& problem,
                                                const TileShapeOptions& options) {
     const IncumbentBound& incumbent = problem.incumbent;
     const std::size_t n = incumbent.quantities.size();
-    const bool many = std::ranges::any_of(problem.symbols, [](const TileShapeSymbol& s) {
-        return s.choice == TileChoice::partial_outermost;
-    });
+    const bool many =
+        options.convex_first || std::ranges::any_of(problem.symbols, [](const TileShapeSymbol& s) {
+            return s.choice == TileChoice::partial_outermost;
+        });
     double goal = incumbent.best_product;
     if (n == 1 && !incumbent.points.empty()) {
         goal = std::ranges::min(incumbent.points);
