@@ -169,6 +169,11 @@ BOOST_AUTO_TEST_CASE(bounds_change_no_optimum) {
         {"exploration-bound", "class-bounds", "surrogate-bounds", "vertex-bounds"});
 }
 
+// Without: loose class bounds and promising templates come first even where exact ones are quick.
+BOOST_AUTO_TEST_CASE(loose_class_bounds_first_change_no_optimum) {
+    without_changes_nothing({"exact-class-bounds"});
+}
+
 BOOST_AUTO_TEST_CASE(what_the_join_leaves_out_changes_no_optimum) {
     without_changes_nothing({"join-bound", "lookahead", "redundant-capacity", "completion-bounds",
                              "row-semijoin", "sequential", "shape-semijoin"});

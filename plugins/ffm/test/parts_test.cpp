@@ -1,6 +1,7 @@
 // Class bounds and rows by themselves: no run, no join.
 #include <boost/test/unit_test.hpp>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <string>
 
@@ -70,7 +71,7 @@ void nothing() {}
 struct Parts : Chain {
     explicit Parts(int n) : Chain(n) {}
     void find_class_bounds() {
-        BOOST_TEST_REQUIRE(bounds.find(nothing));
+        BOOST_TEST_REQUIRE(bounds.find(nothing, std::numeric_limits<double>::infinity(), false));
     }
 
     TemplateExplorer explorer{context, spaces};
