@@ -403,12 +403,27 @@ Instance random_state_instance(std::uint64_t seed) {
     return out;
 }
 
+namespace {
+
+/// Asks for usage of some of the arrays of computes.
+void ask_for_usage(std::string& yaml, Random r) {
+    for (const char* dimension : {"{name: X, fanout: ", "{name: V, fanout: "}) {
+        const std::size_t at = yaml.find(dimension);
+        if (at != std::string::npos && r.chance(60)) {
+            yaml.insert(at + 8, ", min_usage: " + std::string(r.chance(50) ? "1" : "0.5"));
+        }
+    }
+}
+
+}  // namespace
+
 Instance random_residual_instance(std::uint64_t seed) {
     Random r(seed ^ 0x2e51d);
     const Shape shape = residuals(r);
     Instance out{seed, shape.kind, "", mapspace::MapSpaceOptions{}};
     out.yaml = architecture_text(r, shape.einsums.size() > 2 ? 4 : 2);
     out.yaml += workload_text(shape, r, Random(~seed));
+    ask_for_usage(out.yaml, Random(~seed ^ 0x05a6e));
     if (r.chance(20)) {
         out.options.max_fused_loops_per_rank_variable = mapspace::MapSpaceOptions::unlimited;
     }
@@ -426,6 +441,7 @@ Instance random_full_instance(std::uint64_t seed) {
     Instance out{seed, shape.kind, "", mapspace::MapSpaceOptions{}};
     out.yaml = architecture_text(r, shape.einsums.size());
     out.yaml += workload_text(shape, r, Random(~seed));
+    ask_for_usage(out.yaml, Random(~seed ^ 0x05a6e));
     switch (r.below(10)) {
         case 0:
         case 2:

@@ -352,11 +352,20 @@ private:
                            [](const Slot& s) { return s.windows; });
     }
 
-    // S3: the outermost loop over the variable has a prologue, and one unfused loop of tile shape 1
-    // stands below it.
+    // How much usage C4 asks for depends on which chains there are.
+    bool usage_decides() const {
+        return std::ranges::any_of(path_.levels, [](const auto& level) {
+            return std::ranges::any_of(level.spatial,
+                                       [](const auto& d) { return d.min_usage > 0; });
+        });
+    }
+
+    // S2: the outermost loop over the variable has a prologue, and one unfused loop of tile shape 1
+    // stands below it. Any prologue will do, unless C4 counts the members.
     bool add_prologue(int variable, const std::vector<Slot>& places) {
-        const std::int64_t bound = at(path_.einsum.rank_variables, variable).bound;
-        for (const auto& prologue : line_buffer_.prologues) {
+        const auto& own = at(path_.einsum.rank_variables, variable);
+        const std::int64_t bound = own.bound;
+        for (const auto& prologue : usage_decides() ? own.prologues : line_buffer_.prologues) {
             const bool plain = prologue.prologue == 0 && prologue.base == bound;
             if (plain || prologue.prologue > prologue.base || bound < prologue.base ||
                 bound > prologue.base + prologue.prologue) {

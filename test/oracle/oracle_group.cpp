@@ -171,9 +171,9 @@ public:
     }
 
     void collect(const Pmapping& nodes, const ChainCost& c, bool perfect) {
-        kept_[holders(nodes)].insert(used(c));
+        kept_[holders_and_sets(nodes)].insert(used(c));
         if (perfect) {
-            perfect_[holders(nodes)].insert(used(c));
+            perfect_[holders_and_sets(nodes)].insert(used(c));
         }
     }
 
@@ -196,15 +196,26 @@ public:
     }
 
     bool accepts(const Pmapping& nodes, const ChainCost& c) const {
-        return kept_.at(holders(nodes)).count(used(c)) > 0;
+        return kept_.at(holders_and_sets(nodes)).count(used(c)) > 0;
     }
 
 private:
-    static std::vector<int> holders(const Pmapping& nodes) {
+    // Of loops that may be left out, each set is what is left of a larger one. Those of line
+    // buffers and those over variables with a prologue may not: they are sets of their own.
+    static std::vector<int> holders_and_sets(const Pmapping& nodes) {
         std::vector<int> key;
-        for (const auto& n : nodes) {
+        std::set<int> kept;
+        for (std::size_t i = 0; i < nodes.size(); ++i) {
+            const auto& n = nodes[i];
             if (n.kind == NodeKind::storage) {
-                key.push_back(n.level * 64 + n.tensor);
+                key.insert(key.end(), {-1, n.level, n.tensor});
+                if (n.line_buffer) {
+                    key.insert(key.end(), {-2, nodes.at(i + 1).rank_variable});
+                }
+            } else if (n.is_loop() && (n.base > 0 || kept.contains(n.rank_variable))) {
+                kept.insert(n.rank_variable);
+                key.insert(key.end(), {-3, n.rank_variable, n.base, n.prologue,
+                                       static_cast<int>(n.kind), n.level, n.dim});
             }
         }
         return key;
