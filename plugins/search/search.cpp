@@ -8,6 +8,7 @@
 #include <optional>
 #include <thread>
 
+#include "mapspace/infeasible_subset.hpp"
 #include "searched_space.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/mapper/mapper.hpp"
@@ -21,6 +22,15 @@ namespace tessera::search {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+/// A question on the way is given so much CPU time: a fifth of what limits the search at most.
+double cpu_s_of_proof(const base::Budget& budget) {
+    double out = 1;
+    for (const double limit : {budget.max_time_s, budget.max_cpu_s}) {
+        out = limit > 0 ? std::min(out, limit / 5) : out;
+    }
+    return out;
+}
 
 class Run {
 public:
@@ -63,6 +73,12 @@ public:
         settings_.threads = options_.threads;
         settings_.budget = options_.budget;
         settings_.several_metrics = options_.metrics.size() > 1;
+        if (model_.has_formulas()) {
+            settings_.proves_infeasible = [this] {
+                return mapspace::proves_infeasible(problem_, model_, options_.mapspace,
+                                                   cpu_s_of_proof(options_.budget));
+            };
+        }
         Driver driver(settings_, watch_, recorder_);
         try {
             open_space(open, space);
@@ -157,15 +173,17 @@ private:
         }
         // Templates are left out by what the model of the formulas says, which proves nothing of
         // another one.
-        const bool proven = ended_ && !formulas_;
+        const bool proven = (ended_ && !formulas_) || driver.infeasible();
         result_.status = proven ? mapper::Status::optimal : mapper::Status::feasible;
         if (!proven) {
             result_.stopped_by = watch_.reason() != nullptr ? watch_.reason() : "strategy";
         }
         if (proven && order.empty()) {
             result_.status = mapper::Status::infeasible;
-            result_.reasons = {"none of the " + std::to_string(driver.evaluated()) +
-                               " mappings of the space fits all memories"};
+            result_.reasons = {driver.infeasible()
+                                   ? "no mapping meets all constraints"
+                                   : "none of the " + std::to_string(driver.evaluated()) +
+                                         " mappings of the space fits all memories"};
         }
         if (proven && !order.empty() && options_.metrics.size() == 1) {
             result_.bound = order.front()->values.front();

@@ -121,6 +121,35 @@ BOOST_AUTO_TEST_CASE(no_legal_mapping_names_both_sides) {
     BOOST_TEST(outcome.json()["reasons"].size() == 3U);
 }
 
+BOOST_AUTO_TEST_CASE(strategies_say_which_einsums_do_not_fit_together) {
+    const Folder folder;
+    std::string text = small_arch;
+    text.replace(text.find("4096"), 4, "4");
+    text.replace(text.find(", may_keep: All}"), 16, "}");
+    const Args files = {"-a", folder.file("arch.yaml", text), "-w",
+                        folder.file("workload.yaml", R"(workload:
+  rank_sizes: {M: 8, K: 8, N: 8}
+  bits_per_value: {All: 1}
+  einsums:
+  - {name: T, tensor_accesses: [{name: X, projection: [m, k]}, {name: W, projection: [k, n]},
+     {name: T, projection: [m, n], output: True}]}
+  - {name: S, tensor_accesses: [{name: T, projection: [m, n]},
+     {name: S, projection: [m], output: True}]}
+  - {name: Y, tensor_accesses: [{name: T, projection: [m, n]}, {name: S, projection: [m]},
+     {name: Y, projection: [m, n], output: True}]}
+)"),
+                        "-q", "--json", "--max-time", "60s"};
+    // One that works on many candidates at a time, one on few.
+    for (const char* mapper : {"random", "genetic", "annealing"}) {
+        const Outcome outcome = invoke(joined({"map", "--mapper", mapper}, files));
+        BOOST_TEST(outcome.code == 1, mapper << ": " << outcome.err);
+        BOOST_TEST(outcome.json()["status"] == "infeasible");
+        BOOST_TEST(outcome.says("each has mappings alone, but together"), outcome.err);
+        BOOST_TEST(outcome.says("size of 'Buffer': 4 bits, but at least 9 bits are needed"),
+                   outcome.err);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(every_mapper_names_the_constraint_that_cannot_be_met) {
     const Folder folder;
     std::string text = small_arch;

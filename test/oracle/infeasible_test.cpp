@@ -183,3 +183,28 @@ BOOST_AUTO_TEST_CASE(what_is_named_is_infeasible_and_smallest_by_brute_force) {
     BOOST_TEST(freed * 10 >= asked * 9);
     BOOST_TEST(asked >= 40);
 }
+
+BOOST_AUTO_TEST_CASE(only_what_brute_force_finds_infeasible_is_proved_so) {
+    const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
+    int none = 0, proved = 0, some = 0;
+    for (std::uint64_t seed = 1000; seed < 1300; ++seed) {
+        oracle::Instance drawn = oracle::random_full_instance(seed);
+        oracle::Random r(seed ^ 0x1157);
+        tighten(drawn, r);
+        const oracle::Outcome outcome = oracle::judge(drawn);
+        if (!outcome.judged) {
+            continue;
+        }
+        const oracle::LoadedInstance loaded(drawn.yaml);
+        const bool infeasible =
+            mapspace::proves_infeasible(loaded.problem, *model, drawn.options, 10);
+        BOOST_TEST(!(infeasible && outcome.mapped), "seed " << seed);
+        some += outcome.mapped ? 1 : 0;
+        none += outcome.mapped ? 0 : 1;
+        proved += infeasible ? 1 : 0;
+    }
+    BOOST_TEST_MESSAGE(some << " with a mapping, " << proved << " of " << none << " proved");
+    BOOST_TEST(some >= 50);
+    BOOST_TEST(none >= 30);
+    BOOST_TEST(proved * 10 >= none * 9);
+}

@@ -42,6 +42,9 @@ struct DriverSettings {
     std::size_t n_islands = 4;  ///< objects of a strategy that works on few candidates at a time
     base::Budget budget;
     bool several_metrics = false;  ///< a Pareto set is looked for
+    /// Asked once, where nothing was found for a while: whether it is proved that there is nothing.
+    /// Empty: not asked.
+    std::function<bool()> proves_infeasible;
 };
 
 /// One search. `watch` and `recorder` must outlive it.
@@ -60,6 +63,8 @@ public:
 
     /// The strategy proposed every point: the best one is optimal.
     bool ended() const;
+    /// No mapping is legal: DriverSettings::proves_infeasible said so.
+    bool infeasible() const;
     std::uint64_t evaluated() const;
     /// What the strategy used for something else than the search, and until when.
     Preparation preparation() const;

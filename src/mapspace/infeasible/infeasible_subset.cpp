@@ -194,6 +194,24 @@ std::optional<InfeasibleSubset> of_all(const Feasibility& problem) {
 }  // namespace
 }  // namespace infeasible
 
+bool proves_infeasible(const model::Problem& problem, const model::CostModel& model,
+                       const MapSpaceOptions& options, double cpu_s) {
+    using namespace infeasible;
+    const Slice slice(cpu_s);
+    const base::StopScope scope(slice.token());
+    try {
+        const Feasibility feasibility(problem, model, options);
+        for (std::size_t e = 0; e < feasibility.n_einsums(); ++e) {
+            if (feasibility.alone(e, {}) == Verdict::none) {
+                return true;
+            }
+        }
+        return feasibility.n_einsums() > 1 && feasibility.together({}) == Verdict::none;
+    } catch (const base::Stopped&) {
+        return false;
+    }
+}
+
 std::optional<InfeasibleSubset> infeasible_subset(const model::Problem& problem,
                                                   const model::CostModel& model,
                                                   const MapSpaceOptions& options) {

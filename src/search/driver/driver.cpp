@@ -55,6 +55,9 @@ private:
     std::size_t size_;
 };
 
+/// After so long without a legal candidate it is asked whether there is any.
+constexpr auto patience = std::chrono::milliseconds(250);
+
 /// Of the process, as Budget::max_cpu_s is.
 double cpu_s() {
     return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
@@ -125,7 +128,7 @@ struct Driver::Impl {
         for (const Candidate& known : start) {
             strategy->immigrate(known);
         }
-        while (!watch.stopped()) {
+        while (!watch.stopped() && !found_infeasible()) {
             const std::size_t room = std::min<std::uint64_t>(batch_size.get(), evals_left());
             if (room == 0) {
                 watch.end("max-evals");
@@ -208,7 +211,7 @@ struct Driver::Impl {
         for (const Candidate& known : start) {
             islands.begin_with(known);
         }
-        while (!watch.stopped() && !islands.ended()) {
+        while (!watch.stopped() && !islands.ended() && !found_infeasible()) {
             if (evals_left() == 0) {
                 watch.end("max-evals");
                 break;
@@ -231,6 +234,18 @@ struct Driver::Impl {
             }
         }
         ended = islands.ended() && islands.exhausted();
+    }
+
+    bool found_infeasible() {
+        if (waited || Clock::now() - begun < patience) {
+            return infeasible;
+        }
+        waited = true;
+        if (settings.proves_infeasible && findings->points().empty()) {
+            const base::StopScope scope({watch.stop()});
+            infeasible = settings.proves_infeasible();
+        }
+        return infeasible;
     }
 
     /// After each round.
@@ -299,6 +314,7 @@ struct Driver::Impl {
     telemetry::Phase* progress = nullptr;
     std::uint64_t asked = 0, evaluated = 0;
     bool ended = false;
+    bool waited = false, infeasible = false;
     Preparation preparation;
     double tuned_s = 0;
     const Clock::time_point begun = Clock::now();
@@ -325,6 +341,9 @@ void Driver::run(const Space& space, Findings& findings, const std::vector<Candi
 
 bool Driver::ended() const {
     return impl_->ended;
+}
+bool Driver::infeasible() const {
+    return impl_->infeasible;
 }
 std::uint64_t Driver::evaluated() const {
     return impl_->evaluated;
