@@ -8,10 +8,10 @@
 #include <optional>
 #include <thread>
 
-#include "mapspace/infeasible_subset.hpp"
 #include "searched_space.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/mapper/mapper.hpp"
+#include "tessera/mapspace/feasibility.hpp"
 #include "tessera/plugin/registry.hpp"
 #include "tessera/search/driver.hpp"
 #include "tessera/search/open_space.hpp"

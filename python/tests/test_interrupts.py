@@ -15,6 +15,14 @@ from tessera import Limits
 ENDLESS = {"mapper": "random", "limits": Limits(max_time=120), "threads": 1}
 
 
+@pytest.fixture(autouse=True)
+def interruptible():
+    """What started the tests in the background may have SIGINT ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def interrupt_when(condition):
     """SIGINT to this process as soon as the condition holds."""
 

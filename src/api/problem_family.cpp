@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <set>
 
+#include "spec/warnings.hpp"
 #include "tessera/base/error.hpp"
 
 namespace tessera::api {
@@ -149,10 +150,12 @@ spec::Node ProblemFamily::tree(const std::string& section, const Choice& choice)
 }
 
 Inputs ProblemFamily::with(const Choice& choice) const {
+    const spec::HeardWarnings heard;
     Inputs result;
     result.architecture.emplace(tree("arch", choice), choice.defines, architecture_name_);
     result.workload = read_workload(tree("workload", choice), choice.defines, workload_name_);
     result.files = files_;
+    result.warnings = heard.lines();
     return result;
 }
 

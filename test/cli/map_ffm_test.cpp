@@ -7,13 +7,6 @@ using namespace tessera::cli_test;
 
 namespace {
 
-using Args = std::vector<std::string>;
-
-Args joined(Args first, const Args& second) {
-    first.insert(first.end(), second.begin(), second.end());
-    return first;
-}
-
 const std::vector<Args>& problems() {
     static const std::vector<Args> all = {
         {"-a", "simple", "-w", "matmuls", "-D", "N_EINSUMS=3", "-D", "M=24", "-D", "KN=20"},
@@ -126,7 +119,9 @@ BOOST_AUTO_TEST_CASE(strategies_say_which_einsums_do_not_fit_together) {
     std::string text = small_arch;
     text.replace(text.find("4096"), 4, "4");
     text.replace(text.find(", may_keep: All}"), 16, "}");
-    const Args files = {"-a", folder.file("arch.yaml", text), "-w",
+    const Args files = {"-a",
+                        folder.file("arch.yaml", text),
+                        "-w",
                         folder.file("workload.yaml", R"(workload:
   rank_sizes: {M: 8, K: 8, N: 8}
   bits_per_value: {All: 1}
@@ -138,7 +133,10 @@ BOOST_AUTO_TEST_CASE(strategies_say_which_einsums_do_not_fit_together) {
   - {name: Y, tensor_accesses: [{name: T, projection: [m, n]}, {name: S, projection: [m]},
      {name: Y, projection: [m, n], output: True}]}
 )"),
-                        "-q", "--json", "--max-time", "60s"};
+                        "-q",
+                        "--json",
+                        "--max-time",
+                        "60s"};
     // One that works on many candidates at a time, one on few.
     for (const char* mapper : {"random", "genetic", "annealing"}) {
         const Outcome outcome = invoke(joined({"map", "--mapper", mapper}, files));

@@ -1,6 +1,6 @@
 // Architecture one-buffer: its energy in pJ is the words moved between main memory and buffer. No
-// nest of three loops, whatever its order, its tiles and the places of the tensors, moves fewer than
-// what the search finds. The search moves fewer yet where it tiles one rank twice.
+// nest of three loops, whatever its order, its tiles and the places of the tensors, moves fewer
+// than what the search finds. The search moves fewer yet where it tiles one rank twice.
 #include <algorithm>
 #include <array>
 #include <boost/test/unit_test.hpp>
@@ -17,15 +17,14 @@ namespace fusecu = tessera::fusecu;
 
 namespace {
 
-using Args = std::vector<std::string>;
 using Sizes = fusecu::Sizes;
 using Order = std::array<std::size_t, 3>;
 
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
 double words(const Args& sizes, const std::string& workload) {
-    Args args = {"map",    "-a",     "one-buffer", "-w", workload, "--imperfect-temporal",
-                 "--json", "-q",     "--threads",  "1",  "--metric", "energy"};
+    Args args = {"map",    "-a", "one-buffer", "-w", workload,   "--imperfect-temporal",
+                 "--json", "-q", "--threads",  "1",  "--metric", "energy"};
     for (const std::string& size : sizes) {
         args.insert(args.end(), {"-D", size});
     }

@@ -11,8 +11,6 @@ using namespace tessera::cli_test;
 
 namespace {
 
-using Args = std::vector<std::string>;
-
 void run(const Args& args) {
     const Outcome outcome = invoke(args);
     BOOST_REQUIRE_MESSAGE(outcome.code == 0, outcome.err);

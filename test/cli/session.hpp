@@ -31,6 +31,13 @@ struct Outcome {
     }
 };
 
+using Args = std::vector<std::string>;
+
+inline Args joined(Args first, const Args& second) {
+    first.insert(first.end(), second.begin(), second.end());
+    return first;
+}
+
 inline Outcome invoke(const std::vector<std::string>& args) {
     std::ostringstream out, err;
     Outcome outcome;

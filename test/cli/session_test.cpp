@@ -11,13 +11,6 @@ using namespace tessera::cli_test;
 
 namespace {
 
-using Args = std::vector<std::string>;
-
-Args joined(Args first, const Args& second) {
-    first.insert(first.end(), second.begin(), second.end());
-    return first;
-}
-
 /// Whether each way into a search takes a mapping to begin with.
 struct Ways {
     Folder folder;

@@ -10,8 +10,6 @@ using namespace tessera::cli_test;
 
 namespace {
 
-using Args = std::vector<std::string>;
-
 double sum(const Json& entries, const char* key) {
     double total = 0;
     for (const auto& [name, entry] : entries.items()) {

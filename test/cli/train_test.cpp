@@ -8,13 +8,6 @@ using namespace tessera::cli_test;
 
 namespace {
 
-using Args = std::vector<std::string>;
-
-Args with(Args args, const Args& more) {
-    args.insert(args.end(), more.begin(), more.end());
-    return args;
-}
-
 const Args small = {"train",
                     "-a",
                     "mind-mappings",
@@ -38,7 +31,7 @@ const Args small = {"train",
                     "0.05"};
 
 Outcome train(const Args& more) {
-    return invoke(with(small, more));
+    return invoke(joined(small, more));
 }
 
 std::string content(const std::string& path) {
@@ -76,8 +69,8 @@ BOOST_AUTO_TEST_CASE(a_surrogate_serves_a_search) {
     const Args search = {
         "--mapper", "gradient", "--max-evals",
         "500",      "--knob",   "gradient.surrogate=" + folder.at("run") + "/surrogate.bin"};
-    const Outcome optimum = invoke(with(problem, {"-D", "M=12"}));
-    const Outcome found = invoke(with(with(problem, {"-D", "M=12"}), search));
+    const Outcome optimum = invoke(joined(problem, {"-D", "M=12"}));
+    const Outcome found = invoke(joined(joined(problem, {"-D", "M=12"}), search));
     BOOST_TEST_REQUIRE(found.code == 0, found.err);
     const auto edp = [](const Outcome& outcome) {
         return outcome.json()["mappings"][0]["edp_js"].get<double>();
@@ -85,7 +78,7 @@ BOOST_AUTO_TEST_CASE(a_surrogate_serves_a_search) {
     BOOST_TEST(edp(found) >= edp(optimum) * (1 - 1e-9));
     BOOST_TEST(edp(found) <= edp(optimum) * 1.05);
     // A bound that was not trained for.
-    const Outcome refused = invoke(with(with(problem, {"-D", "M=64"}), search));
+    const Outcome refused = invoke(joined(joined(problem, {"-D", "M=64"}), search));
     BOOST_TEST(refused.code != 0);
     BOOST_TEST(refused.says("'m' has 64 values; this surrogate is trained for 4 to 16"),
                refused.err);
@@ -100,7 +93,7 @@ BOOST_AUTO_TEST_CASE(preparation_is_charged_apart) {
                           "--threads",   "1",
                           "-q",          "--model",
                           "looptree"};
-    const Outcome outcome = invoke(with(with({"compare", "-a", "mind-mappings", "-w", "matmul",
+    const Outcome outcome = invoke(joined(joined({"compare", "-a", "mind-mappings", "-w", "matmul",
                                               "-D", "K=8", "-D", "L=4", "-D", "M=12", "--json"},
                                              options),
                                         {}));
@@ -117,7 +110,7 @@ BOOST_AUTO_TEST_CASE(preparation_is_charged_apart) {
         "field.yaml",
         "- {name: one, arch: mind-mappings, workload: matmul, define: {K: 8, L: 4, M: 12}}\n");
     const Outcome field =
-        invoke(with({"compare", "--instances", instances, "-o", folder.at("field")}, options));
+        invoke(joined({"compare", "--instances", instances, "-o", folder.at("field")}, options));
     BOOST_TEST_REQUIRE(field.code == 0, field.err);
     BOOST_TEST(field.out.find("charged apart: trained on 1350") != std::string::npos, field.out);
     BOOST_TEST(field.out.find("charged apart: set itself by ") != std::string::npos, field.out);
@@ -165,7 +158,7 @@ BOOST_AUTO_TEST_CASE(train_refuses_what_it_cannot_go_on_with) {
     for (const Args& wrong :
          {Args{"--hidden", "3,x"}, Args{"--momentum", "1"}, Args{"--predict", "all"},
           Args{"--samples", "0"}, Args{"-D", "NOBODY=3"}}) {
-        const Outcome outcome = train(with({"-o", folder.at("new")}, wrong));
+        const Outcome outcome = train(joined({"-o", folder.at("new")}, wrong));
         BOOST_TEST(outcome.code == 2);
         BOOST_TEST(outcome.says(wrong[0] == "-D" ? "NOBODY" : wrong[0]), outcome.err);
     }

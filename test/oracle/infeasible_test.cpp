@@ -6,6 +6,7 @@
 
 #include "mapspace/infeasible_subset.hpp"
 #include "oracle/full_compare.hpp"
+#include "tessera/mapspace/feasibility.hpp"
 #include "tessera/plugin/registry.hpp"
 
 using namespace tessera;

@@ -19,6 +19,7 @@
 #include "cli/field/field_plan.hpp"
 #include "cli/field/field_search.hpp"
 #include "cli/field/field_watch.hpp"
+#include "cli/inputs.hpp"
 #include "cli/output.hpp"
 #include "cli/run/live_run.hpp"
 #include "cli/view/interrupt.hpp"
@@ -44,6 +45,7 @@ public:
           err_(err),
           ui_(ui(arguments, err)) {}
     int run() {
+        print_warnings_once();
         io::Json description = comparison_run_json(args_);
         description["field"] = plan_.identity();
         done_ = folder_.open(arguments_, description, field_);
@@ -71,6 +73,19 @@ public:
     }
 
 private:
+    /// Instances may share their files.
+    void print_warnings_once() {
+        std::vector<std::string> lines;
+        for (const FieldInstance& instance : field_.instances) {
+            for (const std::string& warning : instance.warnings) {
+                if (std::ranges::find(lines, warning) == lines.end()) {
+                    lines.push_back(warning);
+                }
+            }
+        }
+        print_file_warnings(err_, lines);
+    }
+
     base::ProcessPoolOptions pool() {
         base::ProcessPoolOptions options;
         options.jobs =

@@ -119,16 +119,17 @@ FieldInstance read_instance(const spec::Node& item) {
 }
 
 /// What is wrong with its files is told before anything runs.
-void look_at_files(const FieldInstance& instance) {
+void look_at_files(FieldInstance& instance) {
     const spec::Defines defines(instance.defines.begin(), instance.defines.end());
     if (instance.timeloop) {
         std::vector<std::string> files = {instance.architecture};
         if (instance.workload != instance.architecture) {
             files.push_back(instance.workload);
         }
-        timeloop::load_input(timeloop::read_document(files, defines));
+        instance.warnings = timeloop::load_input(timeloop::read_document(files, defines)).warnings;
     } else {
-        api::load_inputs({instance.architecture, instance.workload, "", defines});
+        instance.warnings =
+            api::load_inputs({instance.architecture, instance.workload, "", defines}).warnings;
     }
     for (const FieldMapping& given : instance.given) {
         if (!base::read_regular_file(given.file)) {

@@ -26,6 +26,7 @@ struct FieldInstance {
     std::vector<std::string> start = {};  ///< mappings that all searches begin with
     std::vector<FieldMapping> given = {};
     bool timeloop = false;  ///< the files are Timeloop's
+    std::vector<std::string> warnings = {};  ///< what its files say without effect
 };
 
 struct Field {

@@ -218,6 +218,7 @@ int sweep(const std::vector<std::string>& args, const Arguments& arguments, std:
     SweepPlan plan;
     plan.space = space(arguments);
     family.check(plan.space.choice(0));
+    print_file_warnings(err, family.with(plan.space.choice(0)).warnings);
     set_front(plan, arguments);
     plan.workload = family.workload_name();
     plan.architecture = std::filesystem::path(family.files().front().path).stem().string();

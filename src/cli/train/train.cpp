@@ -161,6 +161,7 @@ int train_command(const std::vector<std::string>& args, std::ostream& out, std::
         first.defines[axis.name] = axis.values.front();
     }
     family.check(first);
+    print_file_warnings(err, family.with(first).warnings);
     plan.workload = family.workload_name();
     plan.architecture = std::filesystem::path(family.files().front().path).stem().string();
     const Components components(arguments, false);

@@ -60,10 +60,4 @@ std::optional<InfeasibleSubset> infeasible_subset(const model::Problem& problem,
                                                   const model::CostModel& model,
                                                   const MapSpaceOptions& options);
 
-/// Whether so much CPU time suffices to prove that no mapping is legal. A stop of
-/// base::current_stop() ends it earlier.
-/// \pre model.has_formulas(). Thread rule: pure.
-bool proves_infeasible(const model::Problem& problem, const model::CostModel& model,
-                       const MapSpaceOptions& options, double cpu_s);
-
 }  // namespace tessera::mapspace

@@ -9,6 +9,7 @@
 #include "feasibility.hpp"
 #include "slice.hpp"
 #include "tessera/base/stop.hpp"
+#include "tessera/mapspace/feasibility.hpp"
 #include "wording.hpp"
 
 namespace tessera::mapspace {
