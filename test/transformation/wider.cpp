@@ -113,7 +113,13 @@ bool may_keep_more(Problem& p, Random& r) {
     return true;
 }
 
+/// In preset accelforge a copy has more than its outermost holder only where a memory must keep it
+/// (H1): what need not be kept there is no longer held.
 bool need_not_keep(Problem& p, Random& r) {
+    if (p.options.preset == MapSpaceOptions::Preset::accelforge &&
+        std::ranges::any_of(p.einsums, &Einsum::copies)) {
+        return false;
+    }
     Rules& tensors = any(memories(p), r).tensors;
     set(tensors, "may_keep", "All");
     return std::exchange(*find(tensors, "keep"), "Nothing") != "Nothing";
