@@ -7,6 +7,7 @@
 // variables the loop may be in the others, and how far at least the first one is ahead of them.
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "workload/prologues/prologues.hpp"
@@ -34,9 +35,9 @@ public:
     }
 
     /// Nothing if no data come from the first to the second; empty if no loop can be around both.
-    const Lead* lead(int variable) {
+    std::optional<Lead> lead(int variable) {
         if (!on_way_.front()) {
-            return nullptr;
+            return std::nullopt;
         }
         std::vector<bool> reached(leads_.size());
         reached.front() = true;
@@ -54,7 +55,7 @@ public:
                             });
             reached[i] = any;
         }
-        return &leads_.back();
+        return leads_.back();
     }
 
 private:
@@ -125,8 +126,8 @@ private:
 }  // namespace
 
 bool may_keep_step(const Workload& workload, const Place& first, const Place& second) {
-    const Lead* const lead = Walk(workload, first.first, second.first).lead(first.second);
-    if (lead == nullptr) {
+    const std::optional<Lead> lead = Walk(workload, first.first, second.first).lead(first.second);
+    if (!lead) {
         return true;
     }
     const auto found = lead->find(second.second);
