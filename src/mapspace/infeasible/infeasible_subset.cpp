@@ -192,6 +192,18 @@ std::optional<InfeasibleSubset> of_all(const Feasibility& problem) {
         [&](const NamedConstraints& dropped) { return problem.together(dropped); });
 }
 
+/// An Einsum without any pmapping; -1: each has some, but all together have no mapping. Nothing:
+/// there is a mapping, or it is not known. \throws base::Stopped
+std::optional<int> infeasible_part(const Feasibility& problem) {
+    for (std::size_t e = 0; e < problem.n_einsums(); ++e) {
+        if (problem.alone(e, {}) == Verdict::none) {
+            return static_cast<int>(e);
+        }
+    }
+    const bool none = problem.n_einsums() > 1 && problem.together({}) == Verdict::none;
+    return none ? std::optional(-1) : std::nullopt;
+}
+
 }  // namespace
 }  // namespace infeasible
 
@@ -201,13 +213,7 @@ bool proves_infeasible(const model::Problem& problem, const model::CostModel& mo
     const Slice slice(cpu_s);
     const base::StopScope scope(slice.token());
     try {
-        const Feasibility feasibility(problem, model, options);
-        for (std::size_t e = 0; e < feasibility.n_einsums(); ++e) {
-            if (feasibility.alone(e, {}) == Verdict::none) {
-                return true;
-            }
-        }
-        return feasibility.n_einsums() > 1 && feasibility.together({}) == Verdict::none;
+        return infeasible_part(Feasibility(problem, model, options)).has_value();
     } catch (const base::Stopped&) {
         return false;
     }
@@ -219,15 +225,10 @@ std::optional<InfeasibleSubset> infeasible_subset(const model::Problem& problem,
     using namespace infeasible;
     try {
         const Feasibility feasibility(problem, model, options);
-        for (std::size_t e = 0; e < feasibility.n_einsums(); ++e) {
-            if (feasibility.alone(e, {}) == Verdict::none) {
-                return of_one(feasibility, e);
-            }
-        }
-        if (feasibility.n_einsums() < 2 || feasibility.together({}) != Verdict::none) {
-            return std::nullopt;
-        }
-        return of_all(feasibility);
+        const std::optional<int> part = infeasible_part(feasibility);
+        return !part        ? std::nullopt
+               : *part >= 0 ? of_one(feasibility, static_cast<std::size_t>(*part))
+                            : of_all(feasibility);
     } catch (const base::Stopped&) {
         return std::nullopt;
     }
