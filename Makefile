@@ -14,6 +14,8 @@
 #                    (SEEDS=5 LIMIT="--max-time 5s"; two hours)
 #   make install     into DESTDIR/PREFIX; PLUGINS=loaded: every built-in a shared object
 #   make uninstall   what the same DESTDIR and PREFIX were given by `make install`
+#   make dist        BUILD/tessera-VERSION.tar.gz, the sources of the last commit
+#   make deb         BUILD/tessera_VERSION_ARCHITECTURE.deb, a Debian package
 #   make deps clean format tidy
 #
 # Settings: BUILD=dir CXX=clang++ WERROR=1 SANITIZE=address,undefined VERBOSE=1
@@ -38,7 +40,7 @@ build = $(scons) $(1) || { tools/deps --check; exit 1; }
 sources = $(shell git ls-files -co --exclude-standard -- '*.cpp' '*.hpp')
 
 .PHONY: all deps demo test soak fuzz fuzz-run bench install install-files uninstall clean format tidy reproduce-transfusion \
-	reproduce-fusecu reproduce-mind-mappings reproduce-ffm comparison
+	reproduce-fusecu reproduce-mind-mappings reproduce-ffm comparison dist deb
 
 all:
 	@$(call build,)
@@ -130,6 +132,13 @@ install-files:
 
 uninstall:
 	@DESTDIR='$(DESTDIR)' tools/install --remove '$(PREFIX)'
+
+dist:
+	@tools/dist '$(BUILD)'
+
+deb:
+	@$(call build,program)
+	@tools/deb '$(BUILD)'
 
 clean:
 	rm -rf $(BUILD)

@@ -303,7 +303,7 @@ bool holds(const Place& place, const std::string& memory, const std::string& ten
 
 void figure_10(const Settings& s) {
     const Outcome o = run(joined({tessera(), "map", "-a", "tpu-v4i", "-w", "gpt3-6.7b", "-D",
-                                  "BATCH=64", "-D", "TOKENS=4096", "--threads", "1", "-q"},
+                                  "BATCH=64", "-D", "TOKENS=4096", "--threads", "1", "-q", "--tree"},
                                  s.extra));
     const std::vector<Place> tree = places(o.output);
     const auto all = [&](const std::string& memory, const std::vector<std::string>& tensors,

@@ -9,6 +9,7 @@
 #include "cli/inputs.hpp"
 #include "cli/output.hpp"
 #include "cli/plugins/components.hpp"
+#include "cli/run/stored_run.hpp"
 #include "cli/summary.hpp"
 #include "io/json_text.hpp"
 #include "io/units.hpp"
@@ -92,13 +93,9 @@ std::vector<std::string> row(const model::EinsumReport& einsum,
         occupied ? io::percent(occupancy) : "-"};
 }
 
-void print(std::ostream& out, const model::Problem& problem, const mapping::Mapping& mapping,
-           const model::Report& report, const io::Description& description,
-           const SummaryTables& tables) {
-    const arch::Architecture& architecture = *problem.architecture;
-    out << "Evaluation of " << problem.workload->name << " on " << architecture.name() << "\n";
-    print_totals(out, architecture, report);
-    print_summary(out, architecture, description);
+/// What each Einsum costs in each component, then how full memories are.
+void print_einsums(std::ostream& out, const arch::Architecture& architecture,
+                   const model::Report& report) {
     std::vector<std::vector<std::string>> rows = {
         {"  Einsum", "component", "energy", "leakage", "latency", "actions", "occupancy"}};
     for (const model::EinsumReport& einsum : report.einsums) {
@@ -111,16 +108,30 @@ void print(std::ostream& out, const model::Problem& problem, const mapping::Mapp
                         io::quantity(einsum.latency_s, unit(architecture, "s")), "", ""});
     }
     print_table(out, rows, 2);
-    print_fused_groups(out, description.fused_groups);
     out << "Peak occupancy:\n";
     rows.clear();
     for (const auto& [memory, fraction] : report.peak_occupancy) {
         rows.push_back({"  " + memory, io::percent(fraction)});
     }
     print_table(out, rows, 1);
+}
+
+void print(std::ostream& out, const model::Problem& problem, const mapping::Mapping& mapping,
+           const model::Report& report, const io::Description& description,
+           const SummaryTables& tables, bool tree) {
+    const arch::Architecture& architecture = *problem.architecture;
+    if (tree) {
+        print_tree(out, mapping, description.notes);
+    }
+    if (!tables.any()) {
+        print_einsums(out, architecture, report);
+    }
     print_pipelines(out, report);
+    print_fused_groups(out, description.fused_groups);
+    out << "Evaluation of " << problem.workload->name << " on " << architecture.name() << "\n";
+    print_totals(out, architecture, report);
+    print_summary(out, architecture, description);
     print_summary_tables(out, architecture, description.summary, tables);
-    print_tree(out, mapping, description.notes);
 }
 
 }  // namespace
@@ -140,7 +151,8 @@ int model_command(const std::vector<std::string>& args, std::ostream& out, std::
     Inputs inputs(arguments, arguments.compat());
     inputs.settle_mapping();
     const model::Problem problem = inputs.problem();
-    const auto model = Components(arguments, false).make_model();
+    const Components components(arguments, false);
+    const auto model = components.make_model();
     const model::Report report = model->evaluate(problem, *inputs.mapping);
     if (!arguments.flag("quiet")) {
         print_file_warnings(err, inputs.warnings);
@@ -156,9 +168,14 @@ int model_command(const std::vector<std::string>& args, std::ostream& out, std::
             std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
         io::Json json = document(*inputs.mapping, report, description, wall_s);
         json["guessed_roles"] = guessed_lines(inputs.guessed_roles);
+        json["workload"] = problem.workload->name;
+        json["architecture"] = problem.architecture->name();
+        json["defines"] = defines_json(arguments.defines());
+        json["model"] = components.model;
+        json["tessera_version"] = version;
         out << io::dumped(json);
     } else {
-        print(out, problem, *inputs.mapping, report, description, tables);
+        print(out, problem, *inputs.mapping, report, description, tables, arguments.flag("tree"));
     }
     return ExitCode::ok;
 }

@@ -9,6 +9,7 @@
 
 #include "api/search.hpp"
 #include "base/printable.hpp"
+#include "cli/table.hpp"
 #include "io/pipelines.hpp"
 #include "io/run_files.hpp"
 #include "io/units.hpp"
@@ -65,10 +66,11 @@ void print_totals(std::ostream& out, const arch::Architecture& architecture,
 void print_fused_groups(std::ostream& out, const std::vector<std::vector<std::string>>& groups) {
     out << "Fused Einsums:" << (groups.empty() ? " none" : "") << "\n";
     for (const std::vector<std::string>& group : groups) {
+        std::string line;
         for (const std::string& einsum : group) {
-            out << (&einsum == &group.front() ? "  " : " + ") << base::one_line(einsum);
+            line += (&einsum == &group.front() ? "  " : " + ") + base::one_line(einsum);
         }
-        out << "\n";
+        print_line(out, line, 4);
     }
 }
 
@@ -107,36 +109,6 @@ void explain_unwritten(std::ostream& err, const io::RunDirectory& folder,
         }
     }
     err.flush();
-}
-
-void print_table(std::ostream& out, std::vector<std::vector<std::string>> rows,
-                 std::size_t text_columns) {
-    std::vector<std::size_t> widths;
-    for (std::vector<std::string>& row : rows) {
-        for (std::string& cell : row) {
-            cell = base::one_line(cell);
-        }
-        widths.resize(std::max(widths.size(), row.size()));
-        for (std::size_t c = 0; c < row.size(); ++c) {
-            widths[c] = std::max(widths[c], row[c].size());
-        }
-    }
-    for (const std::vector<std::string>& row : rows) {
-        std::string line;
-        for (std::size_t c = 0; c < row.size(); ++c) {
-            const std::string space(widths[c] - row[c].size(), ' ');
-            line += (c == 0 ? "" : "  ") + (c < text_columns ? row[c] + space : space + row[c]);
-        }
-        line.erase(line.find_last_not_of(' ') + 1);
-        out << line << "\n";
-    }
-}
-
-void print_indented(std::ostream& out, const std::string& text) {
-    std::istringstream lines(text);
-    for (std::string line; std::getline(lines, line);) {
-        out << "  " << line << "\n";
-    }
 }
 
 }  // namespace tessera::cli

@@ -7,6 +7,7 @@
 
 #include "base/printable.hpp"
 #include "cli/output.hpp"
+#include "cli/table.hpp"
 #include "io/summary.hpp"
 #include "io/units.hpp"
 
@@ -175,8 +176,10 @@ void print_reuse(std::ostream& out, const io::Summary& s) {
         bits += einsum.traffic_bits.value_or(0);
     }
     if (bits > 0) {
-        out << "  reuse    " << io::plain(8 * s.computes / bits, "") << " computes per byte of "
-            << base::one_line(s.outermost) << "\n";
+        print_line(out,
+                   "  reuse    " + io::plain(8 * s.computes / bits, "") + " computes per byte of " +
+                       base::one_line(s.outermost),
+                   11);
     }
 }
 
@@ -189,10 +192,13 @@ void print_memories(std::ostream& out, const io::Summary& s) {
         }
     }
     memories = largest(memories, 2, [](const auto& c) { return *c.occupancy; });
+    std::string line = "  memory   ";
     for (const io::ComponentSummary& c : memories) {
-        out << (&c == &memories.front() ? "  memory   " : ", ") << base::one_line(c.name) << " "
-            << short_percent(*c.occupancy) << " of " << io::size(*c.size_bits)
-            << (&c == &memories.back() ? "\n" : "");
+        line += (&c == &memories.front() ? "" : ", ") + base::one_line(c.name) + " " +
+                short_percent(*c.occupancy) + " of " + io::size(*c.size_bits);
+    }
+    if (!memories.empty()) {
+        print_line(out, line, 11);
     }
 }
 
@@ -205,7 +211,8 @@ void add_summary_options(options::options_description& description) {
          "traffic (actions per tensor and level), spatial (dimensions); several as "
          "component,einsum")  //
         ("top", options::value<std::string>()->default_value("0")->value_name("N"),
-         "only the N largest rows of these tables; 0: all");
+         "only the N largest rows of these tables; 0: all")  //
+        ("tree,v", options::bool_switch(), "also print the LoopTree, before all else");
 }
 
 SummaryTables summary_tables(const Arguments& arguments) {
@@ -239,27 +246,28 @@ void print_summary(std::ostream& out, const arch::Architecture& architecture,
                             component.limits_s);
         energy.emplace_back(component.name, component.energy_j);
     }
+    const auto line = [&](const std::string& text) { print_line(out, text, 11); };
     if (s.latency_s > 0) {
-        out << "  limits   " << shares(limits, s.latency_s) << "\n"
-            << "  computes " << short_percent(s.compute_use) << " in use\n";
+        line("  limits   " + shares(limits, s.latency_s));
+        line("  computes " + short_percent(s.compute_use) + " in use");
     }
     if (s.energy_j > 0) {
-        out << "  spent in " << shares(energy, s.energy_j) << "\n"
-            << "  of that  " << io::quantity(s.energy_j / s.computes, unit(architecture, "J"))
-            << " per compute\n";
+        line("  spent in " + shares(energy, s.energy_j));
+        line("  that is  " + io::quantity(s.energy_j / s.computes, unit(architecture, "J")) +
+             " for each compute");
     }
     if (s.traffic_words && s.least_traffic_words > 0) {
-        out << "  traffic  " << io::plain(*s.traffic_words, "words") << ", "
-            << io::plain(*s.traffic_words / s.least_traffic_words, "")
-            << " times the least (each input and result once)\n";
+        line("  traffic  " + io::plain(*s.traffic_words, "words") + ", " +
+             io::plain(*s.traffic_words / s.least_traffic_words, "") +
+             " times the least (each input and result once)");
     }
     print_reuse(out, s);
     print_memories(out, s);
     const io::FusionSummary& fusion = description.fusion;
     if (fusion.words > 0) {
-        out << "  fusion   keeps " << io::plain(fusion.words, "words") << " or more from "
-            << base::one_line(s.outermost) << " ("
-            << io::quantity(fusion.energy_j, unit(architecture, "J")) << ")\n";
+        line("  fusion   keeps " + io::plain(fusion.words, "words") + " or more from " +
+             base::one_line(s.outermost) + " (" +
+             io::quantity(fusion.energy_j, unit(architecture, "J")) + ")");
     }
 }
 

@@ -10,7 +10,7 @@
 
 namespace tessera::cli {
 
-/// --by and --top: of all commands that print a mapping.
+/// --by, --top and --tree: of all commands that print a mapping.
 void add_summary_options(options::options_description& description);
 
 /// Which tables are asked for, and how many of their rows.
@@ -18,6 +18,9 @@ struct SummaryTables {
     bool component = false, einsum = false, tensor = false;
     bool memory = false, traffic = false, spatial = false;
     std::size_t top = 0;  ///< 0: all
+    bool any() const {
+        return component || einsum || tensor || memory || traffic || spatial;
+    }
 };
 
 /// \throws UserError for a table that does not exist

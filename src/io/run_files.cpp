@@ -56,9 +56,9 @@ bool is_mapping(const std::string& name) {
 
 std::vector<std::string> run_files(const base::Directory& folder, const ParsedJson& description) {
     static const std::regex fixed(
-        R"((run|status|checkpoint|stopped|result)\.json|events\.jsonl|looptree\.svg|pipeline-\d+\.svg|curves\.csv|)"
+        R"((run|status|checkpoint|stopped|result)\.json|events\.jsonl|looptree\.(svg|txt)|pipeline-\d+\.svg|curves\.csv|)"
         R"(mapping(-\d+)?(\.accelforge)?\.yaml|result\.csv|trials\.csv|report\.html|times\.csv|points(-[\w.-]+)?\.jsonl|claims|pareto\.svg|)"
-        R"(axis-\d+\.svg|point-\d+\.mapping\.yaml)");
+        R"(axis-\d+\.svg|input-\d+\.(yaml|cfg)|point-\d+\.mapping\.yaml)");
     const std::vector<std::string> compared = contenders(description);
     std::vector<std::string> result;
     for (const std::string& name : folder.names()) {

@@ -16,6 +16,7 @@
 #include <sstream>
 
 #include "base/reading_stop.hpp"
+#include "spec/kept_files.hpp"
 #include "spec/limits.hpp"
 #include "tessera/base/error.hpp"
 
@@ -419,6 +420,9 @@ std::string read_bytes(const std::string& path) {
     if (const auto known = piped.find(path); known != piped.end()) {
         return known->second;
     }
+    if (const std::optional<std::string> kept = kept_text(path)) {
+        return *kept;
+    }
     std::error_code failed;
     std::ifstream stream(path, std::ios::binary);
     if (const auto kind = std::filesystem::status(path, failed).type();
@@ -439,8 +443,7 @@ std::string read_bytes(const std::string& path) {
 
 Node read_file(const std::string& path) {
     const std::string text = read_bytes(path);
-    const bool libconfig = path.size() > 4 && path.compare(path.size() - 4, 4, ".cfg") == 0;
-    return libconfig ? read_libconfig(text, path) : read_text(text, path);
+    return path.ends_with(".cfg") ? read_libconfig(text, path) : read_text(text, path);
 }
 
 }  // namespace tessera::spec

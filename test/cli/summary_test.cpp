@@ -292,6 +292,7 @@ BOOST_AUTO_TEST_CASE(bottlenecks_of_two_fused_einsums_are_those_of_the_closed_fo
     BOOST_TEST(s["fusion"]["saved_words"] == 128);
     BOOST_TEST(s["fusion"]["saved_energy_j"].get<double>() == 1280, close);
     BOOST_TEST(evaluated(unfused)["summary"]["fusion"]["saved_words"] == 0);
+    fused.emplace_back("--tree");
     const Outcome text = invoke(fused);
     BOOST_TEST(text.prints("  fusion   keeps 128 words or more from Main (1.28 kJ)\n"), text.out);
     BOOST_TEST(text.prints("  for m in 16 / 1 (16 trips)\n"), text.out);
@@ -302,7 +303,9 @@ BOOST_AUTO_TEST_CASE(bottlenecks_of_two_fused_einsums_are_those_of_the_closed_fo
 BOOST_AUTO_TEST_CASE(trees_tell_trips_and_tiles) {
     const Folder folder;
     const Args args = product_on(folder, chip("1e8", "1e12", 16));
-    const Outcome text = invoke(args);
+    Args with_tree = args;
+    with_tree.emplace_back("-v");
+    const Outcome text = invoke(with_tree);
     for (const char* line :
          {"LoopTree:\n  Main holds A 64 words (64 B), B 64 words (64 B), C 64 words (64 B)\n",
           "  Buffer holds A 64 words (64 B), B 64 words (64 B), C 8 words (8 B)\n",
@@ -329,7 +332,7 @@ BOOST_AUTO_TEST_CASE(summary_is_text_with_tables_on_request) {
     };
     const Outcome plain = with({});
     BOOST_TEST(plain.prints("  spent in "));
-    BOOST_TEST(plain.prints(" per compute\n"));
+    BOOST_TEST(plain.prints(" for each compute\n"));
     BOOST_TEST(plain.prints(" times the least (each input and result once)\n"));
     BOOST_TEST(!plain.prints("Components:"));
     const Outcome tables = with({"--by", "component,einsum,tensor", "--top", "2"});

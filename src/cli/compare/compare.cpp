@@ -13,7 +13,7 @@
 #include "cli/output.hpp"
 #include "cli/plugins/components.hpp"
 #include "cli/run/map_options.hpp"
-#include "cli/run/map_report.hpp"
+#include "cli/answer/proof.hpp"
 #include "cli/run/map_run.hpp"
 #include "cli/run/mapping_view.hpp"
 #include "cli/run/run_description.hpp"

@@ -147,9 +147,11 @@ ReportRun read_report_run(const std::string& name, const std::vector<std::string
     const options::options_description known = map_text().options;
     std::vector<std::string> full = stored.arguments(known, plugin_args, "tessera report " + name);
     full.insert(full.end(), plugin_args.begin(), plugin_args.end());
+    std::vector<std::string> changed = stored.changed_inputs();
     const WorkingDirectory there(stored);
     const Arguments all("map", full, known);
     result.inputs = std::make_unique<Inputs>(all, all.compat());
+    result.remarks = std::move(changed);
     check_inputs(run, result.inputs->files, name);
     const auto model = Components(all, true).make_model();
     read_solutions(folder, *model, result);

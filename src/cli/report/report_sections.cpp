@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "cli/run/map_report.hpp"
+#include "cli/answer/proof.hpp"
 #include "cli/run/stored_run.hpp"
 #include "io/equation.hpp"
 #include "io/looptree_svg.hpp"

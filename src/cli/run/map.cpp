@@ -26,7 +26,7 @@ constexpr const char* rerun_help =
 
 tessera rerun DIR [options of map]
 
-Runs the command of a run directory again, refuses if an input file has changed, and says whether
+Runs the command of a run directory again, with the inputs that the folder keeps, and says whether
 the result is the same. Options given here replace those of the command.
 )";
 
@@ -68,6 +68,15 @@ int run_stored(const StoredRun& stored, const Run& run) {
     }
 }
 
+void tell_changed(const StoredRun& run, const Arguments& arguments, std::ostream& err) {
+    if (arguments.flag("quiet")) {
+        return;
+    }
+    for (const std::string& line : run.changed_inputs()) {
+        err << "tessera: " << line << "\n";
+    }
+}
+
 /// `map -o DIR --resume` without inputs: the command is in the folder.
 int resume_stored(const std::vector<std::string>& args, const Arguments& arguments,
                   const options::options_description& known, std::ostream& out, std::ostream& err) {
@@ -76,6 +85,7 @@ int resume_stored(const std::vector<std::string>& args, const Arguments& argumen
     std::vector<std::string> full = stored.arguments(known, args, again);
     const std::vector<std::string> now = with_absolute(args, known);
     full.insert(full.end(), now.begin(), now.end());
+    tell_changed(stored, arguments, err);
     const WorkingDirectory there(stored);
     return run_stored(stored, [&] {
         const Arguments all("map", full, known);
@@ -123,6 +133,7 @@ int rerun_command(const std::vector<std::string>& args, std::ostream& out, std::
     std::vector<std::string> full = original.arguments(known, more, again);
     const std::vector<std::string> now = with_absolute(more, known);
     full.insert(full.end(), now.begin(), now.end());
+    tell_changed(original, valid, err);
     const WorkingDirectory there(original);
     return run_stored(original, [&] {
         const Arguments all("map", full, known);

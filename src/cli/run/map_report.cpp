@@ -4,8 +4,10 @@
 
 #include "base/memory_reserve.hpp"
 #include "base/printable.hpp"
+#include "cli/answer/proof.hpp"
 #include "cli/cli.hpp"
 #include "cli/output.hpp"
+#include "cli/table.hpp"
 #include "io/looptree_svg.hpp"
 #include "io/pipelines.hpp"
 #include "io/units.hpp"
@@ -50,63 +52,6 @@ io::Json search_json(const mapper::Result& result, const mapper::Options& settin
     return search;
 }
 
-/// Why a search ended without a proof: "--max-time stopped the search".
-std::string ending(const std::string& reason) {
-    if (reason.empty()) {
-        return "the search ended without a proof";
-    }
-    if (reason == "stop") {
-        return "an interrupt stopped the search";
-    }
-    if (reason == "strategy") {
-        return "the strategy had nothing more to propose";
-    }
-    if (reason == base::out_of_memory) {
-        return "the system had no more memory";
-    }
-    return reason == "gap" || reason == "target" ? "--" + reason + " was reached"
-                                                 : "--" + reason + " stopped the search";
-}
-
-/// A gap of all of the value says nothing.
-std::string bound_text(const io::Json& gap) {
-    const std::optional<double> share = gap.number();
-    return !share        ? ""
-           : *share >= 1 ? "; no bound yet"
-                         : "; no mapping is better by more than " + io::percent(*share);
-}
-
-std::string optimality(const mapper::Result& result, const mapper::Options& settings,
-                       const std::string& mapper, const arch::Architecture& architecture) {
-    const mapspace::MapSpaceOptions& space = settings.mapspace;
-    const auto limit = [](int value) {
-        return value < 0 ? std::string("unlimited") : std::to_string(value);
-    };
-    std::string where = std::string("mapspace ") + preset_name(space) + ", fused loops " +
-                        limit(space.max_fused_loops) + ", " +
-                        limit(space.max_fused_loops_per_rank_variable) + " per rank variable";
-    where += !space.all_einsum_orders ? ", Einsums in file order"
-             : result.statistics.all_orders
-                 ? ", all Einsum orders"
-                 : ", Einsums in file order, other orders were not searched";
-    where += !result.statistics.loop_orders
-                 ? ", loops below a network in one order where their orders are too many"
-                 : "";
-    where += space.unfused ? ", unfused" : "";
-    if (mapper == timeloop_name) {
-        where = "mapspace timeloop, Einsum by Einsum";
-    }
-    where += space.imperfect_temporal ? ", imperfect temporal" : "";
-    where += space.imperfect_spatial ? ", imperfect spatial" : "";
-    if (result.status == mapper::Status::optimal) {
-        return (settings.metrics.size() == 1 ? "Proven optimal for " : "Complete Pareto set for ") +
-               metric_names(settings.metrics) + later_text(result.later, architecture) + " (" +
-               where + ").";
-    }
-    return "Not proven optimal: " + ending(result.stopped_by) +
-           bound_text(gap_json(result, settings.metrics)) + " (" + where + ").";
-}
-
 void print_pareto_set(std::ostream& out, const arch::Architecture& architecture,
                       const mapper::Result& result, bool traffic) {
     std::vector<std::vector<std::string>> rows = {{"  mapping", "energy", "latency", "EDP"}};
@@ -125,7 +70,6 @@ void print_pareto_set(std::ostream& out, const arch::Architecture& architecture,
     }
     out << "Pareto set:\n";
     print_table(out, rows, 1);
-    out << "Of mapping 1:\n";
 }
 
 /// A long decimal integer as people read it: 1.7e102.
@@ -137,26 +81,24 @@ std::string rounded(const std::string& digits) {
            std::to_string(digits.size() - 1);
 }
 
+void print_search(std::ostream& out, const mapper::Result& result, const Asked& asked) {
+    const Usage used = usage();
+    std::string line = "Search: " + io::quantity(asked.wall_s, "s") + " wall, " +
+                       io::quantity(used.cpu_s, "s") + " CPU, " +
+                       io::counted(result.statistics.threads, "thread") + ", " +
+                       io::memory(used.peak_rss_bytes) + " memory, " +
+                       io::counted(result.statistics.evaluated, "pmapping") + " evaluated";
+    if (!result.statistics.mapspace_size.empty()) {
+        line += " of " + rounded(result.statistics.mapspace_size);
+    }
+    if (result.statistics.table_rows > 0) {
+        line += ", charged " + io::plain(result.statistics.charged, "") + " times the tables of " +
+                io::counted(result.statistics.table_rows, "row");
+    }
+    print_line(out, line, 8);
+}
+
 }  // namespace
-
-std::string later_text(const std::optional<mapper::LaterMetric>& later,
-                       const arch::Architecture& architecture) {
-    if (!later) {
-        return "";
-    }
-    const mapper::MetricFacts& metric = mapper::facts(later->metric);
-    if (later->proven) {
-        return std::string(", and among those mappings for ") + metric.name;
-    }
-    return std::string("; ") + metric.name + " among those mappings is not proven" +
-           (later->bound > 0
-                ? ": at least " + io::quantity(later->bound, unit(architecture, metric.unit))
-                : "");
-}
-
-const char* preset_name(const mapspace::MapSpaceOptions& space) {
-    return space.preset == mapspace::MapSpaceOptions::Preset::full ? "full" : "accelforge";
-}
 
 std::vector<io::Description> descriptions(const model::Problem& problem,
                                           const mapper::Result& result) {
@@ -177,7 +119,8 @@ io::Json document(const mapper::Result& result, const std::vector<io::Descriptio
     root["mappings"] = io::Json::array();
     for (std::size_t i = 0; i < described.size(); ++i) {
         const mapper::Solution& solution = result.solutions[i];
-        root["mappings"].push_back(io::solution_json(solution.mapping, solution.report, described[i]));
+        root["mappings"].push_back(
+            io::solution_json(solution.mapping, solution.report, described[i]));
     }
     root["bound"] = io::Json::object();
     if (settings.metrics.size() == 1 && result.bound) {
@@ -212,38 +155,27 @@ void print(std::ostream& out, const model::Problem& problem, const mapper::Resul
     const mapper::Solution& solution = result.solutions.front();
     const arch::Architecture& architecture = *problem.architecture;
     const bool traffic = asks_for_traffic(asked.settings.metrics);
-    out << "Mapping of " << problem.workload->name << " on " << architecture.name() << "\n";
-    if (result.solutions.size() > 1) {
-        print_pareto_set(out, architecture, result, traffic);
-    } else {
-        print_totals(out, architecture, solution.report);
+    if (asked.tree) {
+        print_tree(out, solution.mapping, best.notes);
+        print_pipelines(out, solution.report);
     }
+    print_fused_groups(out, best.fused_groups);
+    out << (result.solutions.size() > 1 ? "Mapping 1 of " : "Mapping of ") << problem.workload->name
+        << " on " << architecture.name() << "\n";
+    print_totals(out, architecture, solution.report);
     print_summary(out, architecture, best);
     print_summary_tables(out, architecture, best.summary, asked.tables);
-    print_fused_groups(out, best.fused_groups);
-    print_tree(out, solution.mapping, best.notes);
-    print_pipelines(out, solution.report);
-    out << optimality(result, asked.settings, asked.mapper, architecture) << "\n";
+    if (result.solutions.size() > 1) {
+        print_pareto_set(out, architecture, result, traffic);
+    }
+    print_search(out, result, asked);
     if (!result.reasons.empty()) {
         out << "Why:\n";
     }
     for (const std::string& reason : result.reasons) {
-        out << "  " << base::one_line(reason) << "\n";
+        print_line(out, "  " + base::one_line(reason), 4);
     }
-    const Usage used = usage();
-    out << "Search: " << io::quantity(asked.wall_s, "s") << " wall, "
-        << io::quantity(used.cpu_s, "s") << " CPU, "
-        << io::counted(result.statistics.threads, "thread") << ", "
-        << io::memory(used.peak_rss_bytes) << " memory, "
-        << io::counted(result.statistics.evaluated, "pmapping") << " evaluated";
-    if (!result.statistics.mapspace_size.empty()) {
-        out << " of " << rounded(result.statistics.mapspace_size);
-    }
-    if (result.statistics.table_rows > 0) {
-        out << ", charged " << io::plain(result.statistics.charged, "") << " times the tables of "
-            << io::counted(result.statistics.table_rows, "row");
-    }
-    out << "\n";
+    print_proof(out, result, asked.settings, asked.measured, architecture);
 }
 
 std::map<std::string, std::string> run_files(const model::Problem& problem,
@@ -264,6 +196,7 @@ std::map<std::string, std::string> run_files(const model::Problem& problem,
         }
     }
     const mapper::Solution& solution = result.solutions.front();
+    files["looptree.txt"] = io::to_text(solution.mapping, best.notes);
     files["looptree.svg"] = io::looptree_svg(problem, solution.mapping, best.notes, best.summary);
     for (std::size_t i = 0; i < solution.report.pipelines.size(); ++i) {
         files["pipeline-" + std::to_string(i + 1) + ".svg"] = io::pipeline_svg(solution.report, i);

@@ -6,19 +6,12 @@
 #include <optional>
 #include <string>
 
+#include "cli/answer/proof.hpp"
 #include "cli/summary.hpp"
 #include "io/report_json.hpp"
 #include "tessera/mapper/mapper.hpp"
 
 namespace tessera::cli {
-
-/// "full" or "accelforge"
-const char* preset_name(const mapspace::MapSpaceOptions& space);
-
-/// What is proven of the later metric: the end of "Proven optimal for latency"; none: nothing is
-/// said.
-std::string later_text(const std::optional<mapper::LaterMetric>& later,
-                       const arch::Architecture& architecture);
 
 /// Of each solution.
 std::vector<io::Description> descriptions(const model::Problem& problem,
@@ -35,12 +28,14 @@ io::Json stored_document(io::Json document);
 /// How a search was asked for, and what is to be printed of it.
 struct Asked {
     const mapper::Options& settings;
-    const std::string& mapper;  ///< who searched
+    const Measured& measured;
     const SummaryTables& tables;
+    bool tree = false;  ///< the LoopTree, too
     double wall_s = 0;
 };
 
-/// The document as text. `best`: of the first solution. \pre there is a solution
+/// The document as text, what matters most last. `best`: of the first solution. \pre there is a
+/// solution
 void print(std::ostream& out, const model::Problem& problem, const mapper::Result& result,
            const io::Description& best, const Asked& asked);
 

@@ -117,6 +117,12 @@ public:
         live.known = restored_ ? mapper::metric_value(settings().metrics.front(), restored_->report)
                                : std::numeric_limits<double>::infinity();
         live.rescue = [this](const std::vector<std::string>& mappings) { rescue(mappings); };
+        live.watch = [this](const telemetry::Snapshot& now, const std::vector<telemetry::Event>&) {
+            seen_.search_s = now.elapsed_s;
+            if (!now.incumbents.empty()) {
+                seen_.last_better_s = now.incumbents.back().time_s;
+            }
+        };
         live.describe = mapping_view(problem(), session_->model());
         const auto owned = std::make_unique<LiveRun>(std::move(live), err_);
         LiveRun& running = *owned;
@@ -185,6 +191,9 @@ private:
         }
         if (!goes_on) {
             folder_->write("run.json", io::dumped(description), true);
+            for (const auto& [name, text] : kept_inputs(*inputs_)) {
+                folder_->write(name, text, true);
+            }
             folder_->write("checkpoint.json", to_json(Checkpoint{}));
             return;
         }
@@ -246,6 +255,16 @@ private:
         return result;
     }
 
+    Measured measured() const {
+        Measured result = seen_;
+        const auto& components = session_->components();
+        result.strategy = !components.strategy.empty();
+        result.mapper = result.strategy ? components.strategy : components.mapper;
+        result.peak_memory_bytes = usage().peak_rss_bytes;
+        result.folder = folder_.has_value();
+        return result;
+    }
+
     /// On the sampler's thread, while the search does not come back.
     void rescue(const std::vector<std::string>& mappings) {
         mapper::Result result = told(mappings);
@@ -259,12 +278,13 @@ private:
         const std::vector<io::Description> described = descriptions(problem(), result);
         io::Json json = document(result, described, settings(), wall_s());
         json["guessed_roles"] = guessed_lines(inputs_->guessed_roles);
+        put_names(json, *inputs_, arguments_.defines(), session_->components());
         const bool memory = result.stopped_by == base::out_of_memory;
         if (arguments_.flag("json")) {
             out_ << io::dumped(json);
         } else if (!result.solutions.empty()) {
             print(out_, problem(), result, described.front(),
-                  {settings(), session_->components().mapper, tables_, wall_s()});
+                  {settings(), measured(), tables_, arguments_.flag("tree"), wall_s()});
         }
         out_.flush();
         if (result.solutions.empty()) {
@@ -306,14 +326,16 @@ private:
             return ExitCode::ok;
         }
         const mapper::Solution best = evaluated(folder_->read("mapping.yaml"));
+        const io::Description told = io::describe(problem(), best.mapping, best.report);
+        if (arguments_.flag("tree")) {
+            print_tree(out_, best.mapping, told.notes);
+        }
+        print_fused_groups(out_, told.fused_groups);
         out_ << "Mapping of " << inputs_->workload->name << " on " << inputs_->architecture->name()
              << "\n";
         print_totals(out_, *inputs_->architecture, best.report);
-        const io::Description told = io::describe(problem(), best.mapping, best.report);
         print_summary(out_, *inputs_->architecture, told);
         print_summary_tables(out_, *inputs_->architecture, told.summary, tables_);
-        print_fused_groups(out_, told.fused_groups);
-        print_tree(out_, best.mapping, told.notes);
         out_ << "Finished before; in " << folder_->path().string() << "\n";
         return ExitCode::ok;
     }
@@ -332,6 +354,7 @@ private:
     Session::Turn turn_;
     Checkpoint checkpoint_;
     std::optional<mapper::Solution> restored_;
+    Measured seen_;  ///< of the sampler's thread until the search is over
     LiveRun* live_ = nullptr;
 };
 

@@ -5,13 +5,14 @@
 #include <thread>
 
 #include "base/directory.hpp"
+#include "cli/answer/proof.hpp"
 #include "cli/cli.hpp"
 #include "cli/output.hpp"
 #include "io/json_text.hpp"
 #include "io/sha256.hpp"
 #include "live_run.hpp"
 #include "map_options.hpp"
-#include "map_report.hpp"
+#include "spec/reader.hpp"
 #include "stored_run.hpp"
 
 namespace tessera::cli {
@@ -89,6 +90,24 @@ io::Json options_json(const mapper::Options& settings, const Arguments& argument
     return result;
 }
 
+std::string kept_name(std::size_t number, const std::string& path) {
+    return "input-" + std::to_string(number) + (path.ends_with(".cfg") ? ".cfg" : ".yaml");
+}
+
+std::map<std::string, std::string> kept_inputs(const Inputs& inputs) {
+    std::map<std::string, std::string> files;
+    std::size_t number = 0;
+    for (const InputFile& file : inputs.files) {
+        ++number;
+        // A file that was changed meanwhile is not what the search read.
+        const std::string text = spec::read_bytes(file.path);
+        if (io::sha256(text) == file.sha256) {
+            files[kept_name(number, file.path)] = text;
+        }
+    }
+    return files;
+}
+
 io::Json run_json(const std::vector<std::string>& args, const Inputs& inputs,
                   const mapper::Options& settings, const Arguments& arguments,
                   const tessera::Components& components) {
@@ -104,9 +123,12 @@ io::Json run_json(const std::vector<std::string>& args, const Inputs& inputs,
     root["host"] = host_name();
     root["started"] = utc_now();
     root["inputs"] = io::Json::array();
+    std::size_t number = 0;
     for (const InputFile& file : inputs.files) {
-        root["inputs"].push_back(
-            {{"role", file.role}, {"path", io::exact(file.path)}, {"sha256", file.sha256}});
+        root["inputs"].push_back({{"role", file.role},
+                                  {"path", io::exact(file.path)},
+                                  {"sha256", file.sha256},
+                                  {"kept", kept_name(++number, file.path)}});
     }
     root["defines"] = defines_json(arguments.defines());
     root["options"] = options_json(settings, arguments, components, inputs.compat);
@@ -115,6 +137,18 @@ io::Json run_json(const std::vector<std::string>& args, const Inputs& inputs,
     root["threads"] = settings.threads;
     root["seed"] = settings.seed;
     return root;
+}
+
+void put_names(io::Json& document, const Inputs& inputs, const spec::Defines& defines,
+               const tessera::Components& components) {
+    document["workload"] = inputs.workload->name;
+    document["architecture"] = inputs.architecture->name();
+    document["defines"] = defines_json(defines);
+    document["mapper"] = components.mapper;
+    document["strategy"] =
+        components.strategy.empty() ? io::Json(nullptr) : io::Json(components.strategy);
+    document["model"] = components.model;
+    document["tessera_version"] = version;
 }
 
 telemetry::RunIdentity identity(const std::vector<std::string>& args, const Inputs& inputs,

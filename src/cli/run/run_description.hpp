@@ -1,6 +1,7 @@
 // What a run is, before its search: for run.json, and for those who watch.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -11,10 +12,19 @@
 
 namespace tessera::cli {
 
+/// The file of the run folder that keeps the text of an input, which are counted from 1.
+std::string kept_name(std::size_t number, const std::string& path);
+/// The texts of all inputs, by that name.
+std::map<std::string, std::string> kept_inputs(const Inputs& inputs);
+
 /// run.json. Does not change when the run is resumed.
 io::Json run_json(const std::vector<std::string>& args, const Inputs& inputs,
                   const mapper::Options& settings, const Arguments& arguments,
                   const tessera::Components& components);
+
+/// Of the document of --json and result.json: what was searched, by whom, and which version.
+void put_names(io::Json& document, const Inputs& inputs, const spec::Defines& defines,
+               const tessera::Components& components);
 
 /// Parts of run.json: what steers the search, and the components in use with their files.
 io::Json options_json(const mapper::Options& settings, const Arguments& arguments,

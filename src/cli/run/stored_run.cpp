@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <optional>
 #include <ostream>
+#include <regex>
 #include <set>
 
+#include "base/printable.hpp"
 #include "io/json_text.hpp"
+#include "io/sha256.hpp"
+#include "spec/reader.hpp"
 #include "tessera/base/error.hpp"
 
 namespace tessera::cli {
@@ -41,15 +45,6 @@ bool has_string(const io::ParsedJson& object, const char* key) {
 std::optional<std::string> text_at(const io::ParsedJson& object, const char* key) {
     const auto found = object.find(key);
     return found == object.end() ? std::nullopt : io::exact_text(*found);
-}
-
-/// Inputs by role and content; where a file lies does not matter.
-io::ParsedJson contents(const io::ParsedJson& inputs) {
-    io::ParsedJson result = io::ParsedJson::array();
-    for (const io::ParsedJson& input : inputs) {
-        result.push_back({input.value("role", ""), input.value("sha256", "")});
-    }
-    return result;
 }
 
 /// Plugins by kind, name and content.
@@ -118,6 +113,35 @@ StoredRun::StoredRun(const base::Directory& folder) : folder_(folder.path()) {
                         "its folder; give tessera compare its options again");
     }
     result_ = folder.read("result.json").value_or("");
+    read_kept(folder);
+}
+
+void StoredRun::read_kept(const base::Directory& folder) {
+    static const std::regex form(R"(input-\d+\.(yaml|cfg))");
+    for (const io::ParsedJson& input : json_["inputs"]) {
+        const std::string name = text_at(input, "kept").value_or("");
+        const std::optional<std::string> text =
+            std::regex_match(name, form) ? folder.read(name) : std::nullopt;
+        if (text && io::sha256(*text) == text_at(input, "sha256").value_or("")) {
+            kept_[input_path(input)] = *text;
+        }
+    }
+}
+
+std::string StoredRun::input_path(const io::ParsedJson& input) const {
+    return fs::absolute(directory() / *text_at(input, "path")).lexically_normal().string();
+}
+
+std::vector<std::string> StoredRun::changed_inputs() const {
+    std::vector<std::string> lines;
+    for (const auto& [path, text] : kept_) {
+        std::error_code ignored;
+        if (fs::is_regular_file(path, ignored) && base::read_regular_file(path) != text) {
+            lines.push_back(base::one_line(path) +
+                            " was changed since the run; what the run keeps of it is used");
+        }
+    }
+    return lines;
 }
 
 void StoredRun::check_form() const {
@@ -183,6 +207,20 @@ fs::path StoredRun::directory() const {
     return at == json_.end() ? "." : io::exact_text(*at).value_or(".");
 }
 
+/// Where a file lies does not matter, nor what its comments say.
+bool StoredRun::has_input(const io::ParsedJson& stored, const io::ParsedJson& now) const {
+    const auto kept = kept_.find(input_path(stored));
+    return std::any_of(now.begin(), now.end(), [&](const io::ParsedJson& one) {
+        if (one.value("role", "") != stored.value("role", "")) {
+            return false;
+        }
+        const std::string path = text_at(one, "path").value_or("");
+        return one.value("sha256", "") == stored.value("sha256", "") ||
+               (kept != kept_.end() &&
+                spec::same_content(kept->second, spec::read_bytes(path), path));
+    });
+}
+
 void StoredRun::check_same(const io::Json& mine) const {
     const io::ParsedJson now = io::ParsedJson::parse(io::dumped(mine));  // as it would be stored
     const std::string where = file();
@@ -193,19 +231,14 @@ void StoredRun::check_same(const io::Json& mine) const {
     if (json_.value("tessera_version", "") != now["tessera_version"]) {
         differ("another version of tessera, " + json_.value("tessera_version", ""));
     }
-    if (contents(json_["inputs"]) != contents(now["inputs"])) {
-        for (const io::ParsedJson& input : json_["inputs"]) {
-            const io::ParsedJson stored = contents(io::ParsedJson::array({input}));
-            bool found = false;
-            for (const io::ParsedJson& other : contents(now["inputs"])) {
-                found = found || other == stored.front();
-            }
-            if (!found) {
-                differ("other content in the " + *text_at(input, "role") + " " +
-                       *text_at(input, "path"));
-            }
+    for (const io::ParsedJson& input : json_["inputs"]) {
+        if (!has_input(input, now["inputs"])) {
+            differ("other content in the " + *text_at(input, "role") + " " +
+                   *text_at(input, "path"));
         }
-        differ("fewer input files");
+    }
+    if (json_["inputs"].size() != now["inputs"].size()) {
+        differ("another number of input files");
     }
     if (plugin_contents(json_) != plugin_contents(now)) {
         differ("other plugins, or another build of one");
@@ -234,7 +267,7 @@ void StoredRun::compare(const io::Json& result, std::ostream& err) const {
         << (folder_ / "result.json").string() << "\n";
 }
 
-WorkingDirectory::WorkingDirectory(const StoredRun& run) {
+WorkingDirectory::WorkingDirectory(const StoredRun& run) : kept_(run.kept()) {
     const fs::path path = run.directory();
     before_ = fs::current_path();
     std::error_code failed;

@@ -3,12 +3,14 @@
 
 #include <filesystem>
 #include <iosfwd>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "base/directory.hpp"
 #include "cli/arguments.hpp"
 #include "io/json_text.hpp"
+#include "spec/kept_files.hpp"
 #include "tessera/base/budget.hpp"
 
 namespace tessera::cli {
@@ -42,6 +44,14 @@ public:
     /// limits and threads. \throws UserError naming the difference and the remedy
     void check_same(const io::Json& now) const;
 
+    /// The texts of its inputs that the folder keeps, by absolute path: those that are what the
+    /// search read.
+    const std::map<std::string, std::string>& kept() const {
+        return kept_;
+    }
+    /// Inputs of which there is another text now than the folder keeps: a line each.
+    std::vector<std::string> changed_inputs() const;
+
     /// Says on `err` whether this result is the stored one.
     void compare(const io::Json& result, std::ostream& err) const;
 
@@ -52,13 +62,17 @@ public:
 
 private:
     void check_form() const;
+    void read_kept(const base::Directory& folder);
+    std::string input_path(const io::ParsedJson& input) const;
+    bool has_input(const io::ParsedJson& stored, const io::ParsedJson& now) const;
 
     std::filesystem::path folder_;
     io::ParsedJson json_;
     std::string result_;  ///< result.json; empty: none
+    std::map<std::string, std::string> kept_;
 };
 
-/// While it lives, relative paths start elsewhere.
+/// While it lives, relative paths start elsewhere, and inputs have the texts that the run keeps.
 class WorkingDirectory {
 public:
     explicit WorkingDirectory(const StoredRun& run);
@@ -67,6 +81,7 @@ public:
 
 private:
     std::filesystem::path before_;
+    const spec::KeptFiles kept_;
 };
 
 /// `args` with the files that -o, --knobs and --plugin name made absolute.
