@@ -65,7 +65,13 @@ void Run::find_class_bounds() {
     const bool turns = !perfect_class_bounds_.empty();
     ClassBounds& bounds = exploration_->class_bounds;
     const auto find = [&](double most_rows) {
-        class_bounds_known_ = bounds.find([this] { save(); }, most_rows, turns);
+        do {
+            class_bounds_known_ = bounds.find([this] { save(); }, most_rows, turns,
+                                              [this](double done) { return early_due(done); });
+            if (bounds.paused()) {
+                find_early();
+            }
+        } while (bounds.paused());
     };
     find(turns ? first_rows : context_.switches.exact_class_bounds ? rows_of_class_bounds : 0);
     if (bounds.open() && !turns && class_bounds_known_) {

@@ -14,6 +14,7 @@
 #include "bounds/class_bounds.hpp"
 #include "bounds/cutoffs.hpp"
 #include "explorer.hpp"
+#include "heuristics/early_search.hpp"
 #include "heuristics/incumbent.hpp"
 #include "result.hpp"
 #include "row_search.hpp"
@@ -118,6 +119,15 @@ private:
     /// `left`: parts that share what is left of the time. False if none was found.
     bool find_part(const std::vector<std::string>& einsums, std::size_t left,
                    mapping::Mapping& found);
+
+    /// While the class bounds take long: good mappings of few templates (early.cpp). `done`: share
+    /// of the class bounds. Thread rule of the question: any.
+    bool early_due(double done) const;
+    void find_early();
+    std::set<EarlySearch::ClassOfEinsum> join_early();
+    double seconds_so_far() const {
+        return std::chrono::duration<double>(Clock::now() - start_).count();
+    }
 
     /// A mapping, good or bad, before anything that takes time.
     void find_any();
@@ -330,6 +340,8 @@ private:
     bool simple_tried_ = false;
     bool beam_tried_ = false;  ///< beam_through()
     bool objectives_tried_ = false;
+    std::optional<EarlySearch> early_;
+    double early_next_s_ = 0;  ///< when find_early() is due again
     bool root_bound_ = false;
     bool exhausted_ = false;  ///< the last search ended, and found nothing as good as it had to
     double reported_bound_ = 0;

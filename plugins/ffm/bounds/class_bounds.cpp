@@ -19,6 +19,8 @@ constexpr double class_bound_excess[] = {1e-9, 0.25, infinity};
 /// A search at the bound that takes more rows than this gives way to a beam of so many partial
 /// rows.
 constexpr double rows_before_beam = 50000;
+/// Of one template, after which a pause may be due.
+constexpr double rows_before_pause = 2e5;
 constexpr std::size_t class_bound_beam = 128;
 /// Templates of which the convex bound, a third of a millisecond each, is asked for.
 constexpr std::size_t most_convex_bounds = 8000;
@@ -233,7 +235,8 @@ bool ClassBounds::find_root_bounds() {
 }
 
 /// False if the search was given up.
-bool ClassBounds::least_of(std::size_t e, std::size_t i, double most_rows, Scratch& scratch) {
+bool ClassBounds::least_of(std::size_t e, std::size_t i, const RowsOfFind& most,
+                           Scratch& scratch) {
     const TemplateEntry& t = x_.templates(e)[i];
     TemplateExplorer::Result& out = x_.result(e, i);
     if (t.unmatched) {
@@ -256,14 +259,14 @@ bool ClassBounds::least_of(std::size_t e, std::size_t i, double most_rows, Scrat
         if (in_turns_) {
             const double before = before_[e].at(spaces_[e].classes[t.of_class].choices)[k];
             double& root_bound = root_bounds_[e][i][k];
-            known = tighten_root_bound(asked, cost[k], found, {before, most_rows}, root_bound);
+            known = tighten_root_bound(asked, cost[k], found, {before, most.all}, root_bound);
             least = root_bound;
         } else {
             least = root_bounds_.empty() ? scratch.explorer.lower_bound(problem, cost[k])
                                          : root_bounds_[e][i][k];
             const double before = out.evaluated;
-            known = rows_ >= most_rows ? Least::open
-                                       : least_of_cost(asked, cost[k], found, least, most_rows);
+            known = rows_ >= most.all ? Least::open
+                                      : least_of_cost(asked, cost[k], found, least, most.each);
             if (known == Least::open) {
                 known = least_of_relaxation(asked, cost[k], found, least);
             }
@@ -466,7 +469,8 @@ void ClassBounds::lower_unfinished() {
         [&](std::size_t e, std::size_t i) { return progress_[e].done[i] == 0; });
 }
 
-bool ClassBounds::find(const std::function<void()>& save, double most_rows, bool in_turns) {
+bool ClassBounds::find(const std::function<void()>& save, double most_rows, bool in_turns,
+                       const std::function<bool(double)>& pause) {
     before_ = known();
     in_turns_ = in_turns;
     std::size_t templates = 0;
@@ -474,25 +478,55 @@ bool ClassBounds::find(const std::function<void()>& save, double most_rows, bool
         templates += x_.explored(e) ? x_.templates(e).size() : 0;
     }
     convex_ = c_.switches.tiles.convex && templates <= most_convex_bounds;
-    std::atomic<bool> open = false;
+    std::atomic<bool> paused = false;
+    std::atomic<std::size_t> begun = 0;
+    const auto pauses = [&] {
+        return pause && pause(static_cast<double>(begun) / static_cast<double>(templates));
+    };
+    if (!paused_) {
+        given_up_ = false;
+        visited_.assign(spaces_.size(), {});
+        for (std::size_t e = 0; e < spaces_.size(); ++e) {
+            visited_[e].assign(progress_[e].done.size(), 0);
+        }
+    }
     x_.for_each_template(x_.token(), [&](std::size_t e, std::size_t i, Scratch& scratch) {
-        if (progress_[e].done[i] != 0) {
+        if (progress_[e].done[i] != 0 || visited_[e][i] != 0) {
+            ++begun;
             return;
         }
-        const bool known = least_of(e, i, most_rows, scratch);
+        paused = paused || pauses();
+        if (paused) {
+            return;
+        }
+        bool known = least_of(e, i, {most_rows, pause ? rows_before_pause : most_rows}, scratch);
+        if (!known && pause && x_.result(e, i).evaluated > rows_before_pause) {
+            paused = pauses();
+            if (paused) {
+                note_evaluated(e, i);
+                return;
+            }
+            known = least_of(e, i, {most_rows, most_rows}, scratch);
+        }
+        ++begun;
+        visited_[e][i] = 1;
         note_root_bounds(e, i);
         if (known) {
             note(e, i);
         } else {
-            open = true;
+            given_up_ = true;
             note_evaluated(e, i);
         }
         if (c_.recorder->checkpoint_due()) {
             save();
         }
     });
+    paused_ = paused && !x_.stopped();
+    if (paused_) {
+        return false;
+    }
     collect();
-    return finish_find(open);
+    return finish_find(given_up_);
 }
 
 bool ClassBounds::finish_find(bool open) {

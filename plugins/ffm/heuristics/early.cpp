@@ -1,0 +1,68 @@
+// Run::find_early(): mappings while the class bounds take long.
+#include "../run.hpp"
+
+namespace tessera::ffm {
+namespace {
+
+/// What is over earlier needs no such mapping.
+constexpr double first_s = 0.35;
+/// It is gone on with when so many times as much time is over as when it ended.
+constexpr double pause = 2;
+/// Of the sampling, and of what follows: at least, and as a share of the time so far.
+constexpr double least_slice_s = 0.15, slice_share = 0.15;
+/// In how many parts the classes of the best mapping so far are looked at.
+constexpr int most_parts = 4;
+constexpr std::size_t rows_of_early_join = 400;
+
+}  // namespace
+
+bool Run::early_due(double done) const {
+    const double spent_s = seconds_so_far();
+    const bool soon_over = done > 0.5 && early_next_s_ == 0;
+    return spent_s >= std::max(early_next_s_, first_s) && !soon_over && scalar() &&
+           context_.switches.early_search && options_.budget.max_evals == 0 &&
+           !options_.mapspace.partial_tiles();
+}
+
+void Run::find_early() {
+    const PhaseTimer timer(*this, "incumbent", "templates");
+    const double slice_s = std::max(least_slice_s, slice_share * seconds_so_far());
+    const auto after = [](double s) {
+        return Clock::now() +
+               std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(s));
+    };
+    if (!early_) {
+        early_.emplace(exploration_->explorer, exploration_->class_bounds);
+    }
+    early_->sample(after(slice_s));
+    bool more = true;
+    for (int part = 0; part <= most_parts && more && !watch_.stopped(); ++part) {
+        const std::set<EarlySearch::ClassOfEinsum> classes = join_early();
+        more = part < most_parts &&
+               early_->explore(classes, exploration_->class_bounds.relaxation() != nullptr,
+                               after(slice_s / most_parts));
+    }
+    exploration_->explorer.clear_results();
+    early_next_s_ = pause * seconds_so_far();
+}
+
+/// The classes that the best mapping of everything found so far is made of.
+std::set<EarlySearch::ClassOfEinsum> Run::join_early() {
+    early_->share_groups();
+    const Groups few = thin(take_groups());
+    mapspace::JoinOptions j = join_options();
+    j.beam = rows_of_early_join;
+    mapspace::JoinResult found = mapspace::join(*problem_.workload, few, context_.tracked, j);
+    std::set<EarlySearch::ClassOfEinsum> out;
+    if (!found.mappings.empty()) {
+        for (const mapspace::JoinedEinsum& of : found.mappings.front().einsums) {
+            const auto e = static_cast<std::size_t>(of.einsum);
+            out.insert({spaces_[e].same,
+                        (*spaces_[e].templates)[used(few, of).index].of_class});
+        }
+    }
+    offer(few, std::move(found), "early");
+    return out;
+}
+
+}  // namespace tessera::ffm
