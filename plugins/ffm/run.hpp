@@ -124,7 +124,7 @@ private:
     /// of the class bounds. Thread rule of the question: any.
     bool early_due(double done) const;
     void find_early();
-    std::set<EarlySearch::ClassOfEinsum> join_early();
+    void join_early();
     double seconds_so_far() const {
         return std::chrono::duration<double>(Clock::now() - start_).count();
     }
@@ -342,6 +342,7 @@ private:
     bool objectives_tried_ = false;
     std::optional<EarlySearch> early_;
     double early_next_s_ = 0;  ///< when find_early() is due again
+    std::set<EarlySearch::ClassOfEinsum> early_classes_;  ///< of the best mapping that it found
     bool root_bound_ = false;
     bool exhausted_ = false;  ///< the last search ended, and found nothing as good as it had to
     double reported_bound_ = 0;

@@ -1,4 +1,6 @@
 // Run::find_early(): mappings while the class bounds take long.
+#include <cmath>
+
 #include "../run.hpp"
 
 namespace tessera::ffm {
@@ -12,7 +14,7 @@ constexpr double pause = 2;
 constexpr double least_slice_s = 0.15, slice_share = 0.15;
 /// In how many parts the classes of the best mapping so far are looked at.
 constexpr int most_parts = 4;
-constexpr std::size_t rows_of_early_join = 400;
+constexpr std::size_t rows_of_early_join = 100;
 
 }  // namespace
 
@@ -37,32 +39,37 @@ void Run::find_early() {
     early_->sample(after(slice_s));
     bool more = true;
     for (int part = 0; part <= most_parts && more && !watch_.stopped(); ++part) {
-        const std::set<EarlySearch::ClassOfEinsum> classes = join_early();
+        join_early();
         more = part < most_parts &&
-               early_->explore(classes, exploration_->class_bounds.relaxation() != nullptr,
+               early_->explore(early_classes_, exploration_->class_bounds.relaxation() != nullptr,
                                after(slice_s / most_parts));
     }
     exploration_->explorer.clear_results();
     early_next_s_ = pause * seconds_so_far();
 }
 
-/// The classes that the best mapping of everything found so far is made of.
-std::set<EarlySearch::ClassOfEinsum> Run::join_early() {
+void Run::join_early() {
     early_->share_groups();
     const Groups few = thin(take_groups());
     mapspace::JoinOptions j = join_options();
     j.beam = rows_of_early_join;
+    j.completion_sums = 0;  // tables of completions take longer than they save here
+    j.order = mapspace::EinsumOrder::file;
+    j.stop = watch_.stop();
+    if (std::isfinite(incumbent_.value())) {
+        j.incumbents = {point_of(incumbent_.value())};
+    }
     mapspace::JoinResult found = mapspace::join(*problem_.workload, few, context_.tracked, j);
-    std::set<EarlySearch::ClassOfEinsum> out;
-    if (!found.mappings.empty()) {
-        for (const mapspace::JoinedEinsum& of : found.mappings.front().einsums) {
-            const auto e = static_cast<std::size_t>(of.einsum);
-            out.insert({spaces_[e].same,
-                        (*spaces_[e].templates)[used(few, of).index].of_class});
-        }
+    if (found.mappings.empty()) {
+        return;
+    }
+    early_classes_.clear();
+    for (const mapspace::JoinedEinsum& of : found.mappings.front().einsums) {
+        const auto e = static_cast<std::size_t>(of.einsum);
+        early_classes_.insert(
+            {spaces_[e].same, (*spaces_[e].templates)[used(few, of).index].of_class});
     }
     offer(few, std::move(found), "early");
-    return out;
 }
 
 }  // namespace tessera::ffm

@@ -27,26 +27,28 @@ void spread(std::vector<std::uint32_t>& templates) {
     }
 }
 
-/// Those without and with fused loops in turn.
+/// Those without fused loops first: their groups are few, and soon joined.
 std::vector<std::uint32_t> order_of(const std::vector<TemplateEntry>& templates,
                                     const TemplateClass& own) {
-    std::vector<std::uint32_t> simple, fused, out;
+    std::vector<std::uint32_t> out, fused;
     for (const std::uint32_t i : own.templates) {
         if (!templates[i].unmatched) {
-            (has_fused_loops(templates[i].tmpl) ? fused : simple).push_back(i);
+            (has_fused_loops(templates[i].tmpl) ? fused : out).push_back(i);
         }
     }
-    spread(simple);
+    spread(out);
     spread(fused);
-    for (std::size_t k = 0; k < std::max(simple.size(), fused.size()); ++k) {
-        if (k < simple.size()) {
-            out.push_back(simple[k]);
-        }
-        if (k < fused.size()) {
-            out.push_back(fused[k]);
-        }
-    }
+    out.insert(out.end(), fused.begin(), fused.end());
     return out;
+}
+
+/// From its ends in turn.
+void alternate(std::vector<TemplateExplorer::Job>& jobs) {
+    std::vector<TemplateExplorer::Job> out;
+    for (std::size_t k = 0; k < jobs.size(); ++k) {
+        out.push_back(k % 2 == 0 ? jobs[k / 2] : jobs[jobs.size() - 1 - k / 2]);
+    }
+    jobs = std::move(out);
 }
 
 }  // namespace
@@ -114,7 +116,9 @@ bool EarlySearch::explore(const std::set<ClassOfEinsum>& classes, bool best_firs
                 list.push_back({e, i});
             }
         }
-        if (best_first) {
+        if (!best_first) {
+            alternate(list);
+        } else {
             std::ranges::stable_sort(list, {}, [&](const TemplateExplorer::Job& j) {
                 const std::array<double, 2>& least = bounds_.least(j.space, j.index);
                 return least[1] > 0 ? least[0] * least[1] : least[0];
