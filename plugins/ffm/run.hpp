@@ -147,6 +147,9 @@ private:
     /// Least energy and latency of every Einsum: bounds of everything that follows.
     void find_class_bounds();
     void tighten_class_bounds();
+    /// What is no better than the incumbent is of no use from now on.
+    void look_below_incumbent();
+    bool look_below_due() const;
 
     /// Of what is searched at present. Thread rule: any.
     SavedState state() const;
@@ -341,8 +344,10 @@ private:
     bool beam_tried_ = false;  ///< beam_through()
     bool objectives_tried_ = false;
     std::optional<EarlySearch> early_;
-    double early_next_s_ = 0;  ///< when find_early() is due again
+    double early_next_s_ = 0;                             ///< when find_early() is due again
     std::set<EarlySearch::ClassOfEinsum> early_classes_;  ///< of the best mapping that it found
+    double look_below_next_s_ = 0;
+    bool below_incumbent_ = false;  ///< class bounds are those of better mappings
     bool root_bound_ = false;
     bool exhausted_ = false;  ///< the last search ended, and found nothing as good as it had to
     double reported_bound_ = 0;

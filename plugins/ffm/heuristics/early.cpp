@@ -19,9 +19,10 @@ constexpr std::size_t rows_of_early_join = 100;
 }  // namespace
 
 bool Run::early_due(double done) const {
-    const double spent_s = seconds_so_far();
-    const bool soon_over = done > 0.5 && early_next_s_ == 0;
-    return spent_s >= std::max(early_next_s_, first_s) && !soon_over && scalar() &&
+    // Without exact class bounds nothing waits for anything: that is how tests come here.
+    const double first = context_.switches.exact_class_bounds ? first_s : 0;
+    const bool soon_over = done > 0.5 && early_next_s_ == 0 && first > 0;
+    return seconds_so_far() >= std::max(early_next_s_, first) && !soon_over && scalar() &&
            context_.switches.early_search && options_.budget.max_evals == 0 &&
            !options_.mapspace.partial_tiles();
 }

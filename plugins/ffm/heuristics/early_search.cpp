@@ -74,7 +74,9 @@ EarlySearch::EarlySearch(TemplateExplorer& explorer, const ClassBounds& bounds)
 }
 
 void EarlySearch::run(std::vector<TemplateExplorer::Job> jobs, Time until) {
-    std::erase_if(jobs, [&](const auto& j) { return done_[j.space][j.index] != 0; });
+    std::erase_if(jobs, [&](const auto& j) {
+        return done_[j.space][j.index] != 0 || x_.templates(j.space)[j.index].unmatched;
+    });
     x_.clear_results();
     x_.for_each_job(jobs, x_.token(), [&](std::size_t e, std::size_t i, auto& scratch) {
         if (Clock::now() < until) {
@@ -84,7 +86,7 @@ void EarlySearch::run(std::vector<TemplateExplorer::Job> jobs, Time until) {
     });
     for (const auto& [e, i] : jobs) {
         if (done_[e][i] != 0) {
-            kept_[e][i] = std::move(x_.result(e, i));
+            kept_[e][i] = {std::move(x_.result(e, i)), x_.templates(e)[i].tiles};
         }
     }
 }
@@ -143,8 +145,12 @@ void EarlySearch::share_groups() {
     x_.clear_results();
     for (std::size_t e = 0; e < kept_.size(); ++e) {
         for (std::size_t i = 0; i < kept_[e].size(); ++i) {
-            x_.result(e, i) = kept_[e][i];
-            kept_[e][i].evaluated = 0;  // counted once
+            if (done_[e][i] == 0) {
+                continue;
+            }
+            x_.result(e, i) = kept_[e][i].result;
+            kept_[e][i].result.evaluated = 0;              // counted once
+            x_.templates(e)[i].tiles = kept_[e][i].tiles;  // others have explored it since
         }
     }
     x_.share_groups();

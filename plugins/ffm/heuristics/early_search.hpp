@@ -37,7 +37,11 @@ private:
     std::vector<std::vector<std::vector<std::uint32_t>>> order_;
     std::vector<std::vector<std::size_t>> next_;  ///< of each order
     std::vector<std::vector<char>> done_;         ///< by distinct Einsum and template
-    std::vector<std::vector<TemplateExplorer::Result>> kept_;
+    struct Kept {
+        TemplateExplorer::Result result;
+        decltype(TemplateEntry::tiles) tiles;  ///< its groups are rows of these
+    };
+    std::vector<std::vector<Kept>> kept_;
 };
 
 }  // namespace tessera::ffm
