@@ -1,5 +1,6 @@
 // What must not depend on how the engine works: every idea switched off gives the same optimum, and
 // a search that is stopped at any moment returns a valid mapping and a true bound.
+#include <algorithm>
 #include <atomic>
 #include <boost/test/unit_test.hpp>
 #include <chrono>
@@ -15,6 +16,7 @@
 #include "tessera/base/error.hpp"
 #include "tessera/mapspace/legality.hpp"
 #include "tessera/plugin/registry.hpp"
+#include "tessera/telemetry/recorder.hpp"
 #include "workload/select.hpp"
 
 using namespace tessera;
@@ -189,6 +191,27 @@ BOOST_AUTO_TEST_CASE(bounds_change_no_optimum) {
 // Without: loose class bounds and promising templates come first even where exact ones are quick.
 BOOST_AUTO_TEST_CASE(loose_class_bounds_first_change_no_optimum) {
     without_changes_nothing({"exact-class-bounds"});
+}
+
+// The brute force of full_test judges the same way through the search.
+BOOST_AUTO_TEST_CASE(few_templates_give_mappings_before_class_bounds_are_known) {
+    std::size_t early = 0;
+    const std::vector<std::uint64_t> all = seeds();
+    for (std::size_t i = 0; i < 80; i += 2) {
+        const oracle::LoadedInstance instance(oracle::random_instance(all[i]).yaml);
+        telemetry::Recorder recorder;
+        recorder.listen(false);
+        mapper::Options options;
+        options.threads = 1;
+        options.metrics = {Metric::edp};
+        options.without = {"exact-class-bounds"};
+        options.recorder = &recorder;
+        run(instance.problem, options);
+        early += std::ranges::count_if(recorder.take_events(), [](const telemetry::Event& e) {
+            return e.incumbent && e.incumbent->detail == "early";
+        });
+    }
+    BOOST_TEST(early > 0u);
 }
 
 BOOST_AUTO_TEST_CASE(what_the_join_leaves_out_changes_no_optimum) {
