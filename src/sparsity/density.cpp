@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "tessera/base/stop.hpp"
+
 namespace tessera::sparsity {
 
 std::uint64_t points_of(const Tile& tile) {
@@ -17,6 +19,7 @@ std::vector<double> Density::probabilities(const Tile& tile, std::uint64_t least
                                            std::uint64_t most) const {
     std::vector<double> result;
     for (std::uint64_t values = least; values <= most; ++values) {
+        base::poll_stop();  // large tiles take long
         result.push_back(probability(tile, values));
     }
     return result;

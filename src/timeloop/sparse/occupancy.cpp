@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "state.hpp"
+#include "tessera/base/stop.hpp"
 #include "timeloop/model/counters.hpp"
 
 namespace tessera::timeloop::sparse {
@@ -73,6 +74,7 @@ void expect(State& state, int level, int space) {
         if (shares[i] == 0) {
             continue;
         }
+        base::poll_stop();
         const double share = shares[i] < 0 ? 0 : shares[i];
         values += share * static_cast<double>(least + i);
         if (held.format != nullptr) {
