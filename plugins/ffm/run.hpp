@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <limits>
 #include <memory>
 #include <mutex>
@@ -125,9 +126,8 @@ private:
     bool early_due(double done) const;
     void find_early();
     void join_early();
-    double seconds_so_far() const {
-        return std::chrono::duration<double>(Clock::now() - start_).count();
-    }
+    /// Of each thread, at work.
+    double seconds_so_far() const;
 
     /// A mapping, good or bad, before anything that takes time.
     void find_any();
@@ -364,6 +364,7 @@ private:
     std::unique_ptr<Exploration> exploration_;
     mapper::Result result_;
     Clock::time_point start_ = Clock::now();
+    std::clock_t started_cpu_ = std::clock();
 };
 
 }  // namespace tessera::ffm

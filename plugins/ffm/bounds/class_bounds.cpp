@@ -20,7 +20,7 @@ constexpr double class_bound_excess[] = {1e-9, 0.25, infinity};
 /// rows.
 constexpr double rows_before_beam = 50000;
 /// Of one template, after which a pause may be due.
-constexpr double rows_before_pause = 2e5;
+constexpr double rows_before_pause = 2e5, more_rows_after_pause = 4;
 constexpr std::size_t class_bound_beam = 128;
 /// Templates of which the convex bound, a third of a millisecond each, is asked for.
 constexpr std::size_t most_convex_bounds = 8000;
@@ -510,14 +510,16 @@ bool ClassBounds::find(const std::function<void()>& save, double most_rows, bool
         if (paused) {
             return;
         }
-        bool known = least_of(e, i, {most_rows, pause ? rows_before_pause : most_rows}, scratch);
-        if (!known && pause && x_.result(e, i).evaluated > rows_before_pause) {
+        double each = pause ? rows_before_pause : most_rows;
+        bool known = least_of(e, i, {most_rows, each}, scratch);
+        while (!known && each < most_rows && rows_ < most_rows) {
             paused = pauses();
             if (paused) {
                 note_evaluated(e, i);
                 return;
             }
-            known = least_of(e, i, {most_rows, most_rows}, scratch);
+            each *= more_rows_after_pause;
+            known = least_of(e, i, {most_rows, each}, scratch);
         }
         ++begun;
         visited_[e][i] = 1;

@@ -1,4 +1,5 @@
 // Run::find_early(): mappings while the class bounds take long.
+#include <algorithm>
 #include <cmath>
 
 #include "../run.hpp"
@@ -6,8 +7,11 @@
 namespace tessera::ffm {
 namespace {
 
-/// What is over earlier needs no such mapping.
-constexpr double first_s = 0.35;
+/// What is over earlier needs no such mapping. Class bounds of which more than a share is done by
+/// then get some time more.
+constexpr double first_s = 0.5, first_share = 0.25, at_last_s = 1;
+/// The same after the class bounds.
+constexpr double first_of_cutoffs_s = 3;
 /// It is gone on with when so many times as much time is over as when it ended.
 constexpr double pause = 2;
 /// Of the sampling, and of what follows: at least, and as a share of the time so far.
@@ -18,11 +22,20 @@ constexpr std::size_t rows_of_early_join = 100;
 
 }  // namespace
 
+double Run::seconds_so_far() const {
+    const double wall_s = std::chrono::duration<double>(Clock::now() - start_).count();
+    // On a busy machine less was done than the clock says.
+    const double cpu_s = static_cast<double>(std::clock() - started_cpu_) / CLOCKS_PER_SEC;
+    return std::min(wall_s, cpu_s / threads_);
+}
+
 bool Run::early_due(double done) const {
     // Without exact class bounds nothing waits for anything: that is how tests come here.
-    const double first = context_.switches.exact_class_bounds ? first_s : 0;
-    const bool soon_over = done > 0.5 && early_next_s_ == 0 && first > 0;
-    return seconds_so_far() >= std::max(early_next_s_, first) && !soon_over && scalar() &&
+    const bool test = !context_.switches.exact_class_bounds;
+    const double first = test ? 0 : class_bounds_known_ ? first_of_cutoffs_s : first_s;
+    const double spent_s = seconds_so_far();
+    const bool soon_over = !test && early_next_s_ == 0 && done > first_share && spent_s < at_last_s;
+    return spent_s >= std::max(early_next_s_, first) && !soon_over && scalar() &&
            context_.switches.early_search && options_.budget.max_evals == 0 &&
            !options_.mapspace.partial_tiles();
 }
