@@ -35,7 +35,7 @@ struct DataSpace {
     std::string name;
     std::vector<std::vector<Term>> ranks;
     bool read_write = false;
-    sparsity::DensitySpec density;  ///< changes no dense number
+    sparsity::DensitySpec density = {};  ///< changes no dense number
 };
 
 /// Positions along a rank where its dimensions go `steps(dimension)` beyond their first value each.
