@@ -65,7 +65,9 @@ void TemplateExplorer::clear_results() {
     }
 }
 
-void TemplateExplorer::for_each_template(const base::StopToken& token, const Work& work) {
+void TemplateExplorer::for_each_template(
+    const base::StopToken& token, const std::function<double(std::size_t, std::size_t)>& order,
+    const Work& work) {
     clear_results();
     // Round robin: a stopped search should have something of every Einsum.
     std::vector<Job> jobs;
@@ -79,6 +81,9 @@ void TemplateExplorer::for_each_template(const base::StopToken& token, const Wor
                 jobs.push_back({e, i});
             }
         }
+    }
+    if (order) {
+        std::ranges::stable_sort(jobs, {}, [&](const Job& j) { return order(j.space, j.index); });
     }
     for (std::size_t e = 0; e < results_.size(); ++e) {  // those shared with another are done
         c_.recorder->einsum(e).templates_done =

@@ -152,7 +152,13 @@ public:
     };
     /// What was found before is forgotten. Stopped: templates that were being explored are left
     /// out.
-    void for_each_template(const base::StopToken& token, const Work& work);
+    void for_each_template(const base::StopToken& token, const Work& work) {
+        for_each_template(token, nullptr, work);
+    }
+    /// The least by `order` first, where there is one.
+    void for_each_template(const base::StopToken& token,
+                           const std::function<double(std::size_t, std::size_t)>& order,
+                           const Work& work);
     void for_each_job(const std::vector<Job>& jobs, const base::StopToken& token, const Work& work);
     base::StopToken token() const {
         return {c_.options->stop};

@@ -21,6 +21,8 @@ constexpr double always_tried = 1e-3;
 /// Where cutoffs up to this have failed, energy and latency trade off: each of them alone is looked
 /// for.
 constexpr double near_bound = 0.08;
+/// An incumbent so many times above the cutoff is one to be replaced first.
+constexpr double far_above = 1.5;
 /// Sums for the tables of completions of one join: half a second.
 constexpr std::size_t sums_of_completions = 12'000'000;
 /// By how much cutoffs grow from what the relaxed join of rows has shown.
@@ -33,6 +35,8 @@ constexpr std::size_t thinned_rows = 6;
 constexpr double first_share = 0.2, first_rows = 3e4;
 /// Without partial tiles: rows of all templates together, of which each has its exact least costs.
 constexpr double rows_of_class_bounds = 2e6;
+/// Class bounds that have become tighter are used when so many times as much time is over.
+constexpr double look_below_pause = 1.15;
 constexpr double rows_of_turn[] = {3e4, 1e5, 3e5, 1e6, 3e6, 1e7, 3e7};
 /// By how much a turn should tighten the bound.
 constexpr double worthwhile = 1.003;
@@ -65,7 +69,23 @@ void Run::find_class_bounds() {
     const bool turns = !perfect_class_bounds_.empty();
     ClassBounds& bounds = exploration_->class_bounds;
     const auto find = [&](double most_rows) {
-        class_bounds_known_ = bounds.find([this] { save(); }, most_rows, turns);
+        do {
+            class_bounds_known_ =
+                bounds.find([this] { save(); }, most_rows, turns,
+                            [this, &bounds](double done) {
+                                return early_due(done) || (bounds.open() && look_below_due());
+                            });
+            if (bounds.paused() && bounds.open()) {
+                bounds.relax_so_far();
+                report_bound(lower_bound());
+            }
+            if (bounds.paused() && early_due(0)) {
+                find_early();
+            }
+            if (bounds.paused() && bounds.open()) {
+                look_below_incumbent();
+            }
+        } while (bounds.paused());
     };
     find(turns ? first_rows : context_.switches.exact_class_bounds ? rows_of_class_bounds : 0);
     if (bounds.open() && !turns && class_bounds_known_) {
@@ -73,7 +93,9 @@ void Run::find_class_bounds() {
         exploration_->explorer.bound_first(true);
         report_bound(lower_bound());
         find_promising();
+        look_below_incumbent();
         find(std::numeric_limits<double>::infinity());
+        exploration_->rows.forget_completions();
     }
     for (const EinsumSpace& s : spaces_) {
         if (s.least.empty() && class_bounds_known_) {
@@ -89,6 +111,19 @@ void Run::find_class_bounds() {
         report_bound(lower_bound());
     }
     save();  // what a stop leaves of it too: a job of short parts advances
+}
+
+void Run::look_below_incumbent() {
+    if (context_.switches.drop_templates && scalar() && std::isfinite(incumbent_.value()) &&
+        !watch_.stopped()) {
+        exploration_->class_bounds.look_below(incumbent_.value());
+        below_incumbent_ = true;
+    }
+    look_below_next_s_ = look_below_pause * seconds_so_far();
+}
+
+bool Run::look_below_due() const {
+    return context_.switches.drop_templates && seconds_so_far() >= look_below_next_s_;
 }
 
 /// Energy and latency in turn with both of them together. What gains little pauses, four times
@@ -199,6 +234,9 @@ void Run::find_optimum() {
             report_bound(cutoff);
             find_simple();
             continue;
+        }
+        if (incumbent_.value() > far_above * cutoff && early_due(0)) {
+            find_early();
         }
         if (excess > near_bound) {
             find_by_objective();
@@ -518,7 +556,8 @@ double Run::lower_bound() const {
     if (!class_bounds_known_ && !root_bound_) {
         return 0;
     }
-    return exploration_->class_bounds.least_value();
+    const double least = exploration_->class_bounds.least_value();
+    return below_incumbent_ ? std::min(least, incumbent_.value()) : least;
 }
 
 }  // namespace tessera::ffm

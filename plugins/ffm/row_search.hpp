@@ -53,6 +53,10 @@ public:
     /// Keeps what find() finds in each template, for a run that goes on from there, and takes what
     /// an earlier run has kept. `save` is called, on any thread, when kept() should be saved.
     /// \throws UserError if it was another problem
+    /// The class bounds have changed.
+    void forget_completions() {
+        completions_.clear();
+    }
     void keep(std::vector<SavedSearch> known, std::function<void()> save);
     /// What find() has found so far; its last search is that of the last call.
     KeptRows& kept() {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <limits>
 #include <memory>
 #include <mutex>
@@ -14,6 +15,7 @@
 #include "bounds/class_bounds.hpp"
 #include "bounds/cutoffs.hpp"
 #include "explorer.hpp"
+#include "heuristics/early_search.hpp"
 #include "heuristics/incumbent.hpp"
 #include "result.hpp"
 #include "row_search.hpp"
@@ -119,6 +121,14 @@ private:
     bool find_part(const std::vector<std::string>& einsums, std::size_t left,
                    mapping::Mapping& found);
 
+    /// While the class bounds take long: good mappings of few templates (early.cpp). `done`: share
+    /// of the class bounds. Thread rule of the question: any.
+    bool early_due(double done) const;
+    void find_early();
+    void join_early();
+    /// Of each thread, at work.
+    double seconds_so_far() const;
+
     /// A mapping, good or bad, before anything that takes time.
     void find_any();
 
@@ -137,6 +147,9 @@ private:
     /// Least energy and latency of every Einsum: bounds of everything that follows.
     void find_class_bounds();
     void tighten_class_bounds();
+    /// What is no better than the incumbent is of no use from now on.
+    void look_below_incumbent();
+    bool look_below_due() const;
 
     /// Of what is searched at present. Thread rule: any.
     SavedState state() const;
@@ -330,6 +343,11 @@ private:
     bool simple_tried_ = false;
     bool beam_tried_ = false;  ///< beam_through()
     bool objectives_tried_ = false;
+    std::optional<EarlySearch> early_;
+    double early_next_s_ = 0;                             ///< when find_early() is due again
+    std::set<EarlySearch::ClassOfEinsum> early_classes_;  ///< of the best mapping that it found
+    double look_below_next_s_ = 0;
+    bool below_incumbent_ = false;  ///< class bounds are those of better mappings
     bool root_bound_ = false;
     bool exhausted_ = false;  ///< the last search ended, and found nothing as good as it had to
     double reported_bound_ = 0;
@@ -346,6 +364,7 @@ private:
     std::unique_ptr<Exploration> exploration_;
     mapper::Result result_;
     Clock::time_point start_ = Clock::now();
+    std::clock_t started_cpu_ = std::clock();
 };
 
 }  // namespace tessera::ffm

@@ -17,6 +17,8 @@ const std::vector<Choice>& choices() {
         {"improvement", [](Switches& s) -> bool& { return s.improvement; }},
         {"scalarised-bounds", [](Switches& s) -> bool& { return s.scalarised_bounds; }},
         {"best-first", [](Switches& s) -> bool& { return s.best_first; }},
+        {"template-fixing", [](Switches& s) -> bool& { return s.drop_templates; }},
+        {"early-search", [](Switches& s) -> bool& { return s.early_search; }},
         {"parts", [](Switches& s) -> bool& { return s.parts; }},
         {"beam-search", [](Switches& s) -> bool& { return s.beam_search; }},
         {"exploration-bound", [](Switches& s) -> bool& { return s.exploration_bound; }},

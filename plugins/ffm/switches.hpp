@@ -15,6 +15,8 @@ struct Switches {
     bool improvement = true;           ///< partial tiles for the mapping found without
     bool scalarised_bounds = true;     ///< energy and latency bounded together, with partial tiles
     bool best_first = true;            ///< of one Einsum: templates by ascending bound
+    bool drop_templates = true;        ///< that lead nowhere below the incumbent
+    bool early_search = true;          ///< mappings of few templates, where class bounds take long
     bool parts = true;                 ///< first mapping of a long cascade from those of its parts
     bool beam_search = true;           ///< first mapping from the classes that the bound comes from
     bool exploration_bound = true;     ///< bounds while tile shapes are enumerated

@@ -79,6 +79,7 @@ BOOST_AUTO_TEST_CASE(wrong_values_are_shown) {
     wrong(replaced(problem, "[M, K]}", "[M, L]}") + arch, {"unknown dimension: 'L'", "M, K"});
     wrong(problem + replaced(arch, "entries: 16", "entries: -1"), {"arch.storage[0].entries"});
     wrong(problem + replaced(arch, "entries: 16", "entries: 16, sizeKB: 1"), {"given twice"});
+    wrong(problem + replaced(arch, "entries: 16", "depth: 16, sizeKB: 1"), {"given twice"});
     wrong(problem + replaced(arch, "entries: 16", "width: 24"), {"no multiple", "'24'"});
     wrong(problem + replaced(arch, "instances: 4}", "instances: 4, meshX: 3}"),
           {"'RF'", "3 by 1", "4 instances"});
@@ -218,8 +219,6 @@ BOOST_AUTO_TEST_CASE(c12_what_no_model_costs_is_refused) {
     wrong(problem + arch + "layout:\n- {target: RF, type: interline, factors: M=1 K=1}\n",
           {"in.yaml:14:1", "layout", refused});
     BOOST_TEST(said(problem + arch + "layout: []\n") == "nothing");
-    wrong(problem + arch + "sparse_optimizations: {targets: [{name: RF}]}\n",
-          {"in.yaml:13:23", "sparse optimizations", refused});
     wrong(problem + replaced(arch, "entries: 16", "entries: 16, network-type: M:N"),
           {"arch.storage[0].network-type", "M:N", refused});
     wrong(problem + replaced(arch, "entries: 16", "entries: 16, network_fill: noc"),
@@ -285,6 +284,51 @@ BOOST_AUTO_TEST_CASE(files_that_are_none_of_timeloops) {
     BOOST_CHECK_THROW(
         timeloop::check_document(timeloop::read_document_text("x: 1\n", "a.yaml"), warnings),
         UserError);
+}
+
+BOOST_AUTO_TEST_CASE(sparse_optimizations_say_what_is_wrong) {
+    const char* refused = "not supported; no figures are given rather than wrong ones";
+    const std::string gemm = R"(problem:
+  shape:
+    dimensions: [M, K]
+    data-spaces:
+    - {name: A, projection: [M, K]}
+    - {name: B, projection: [K]}
+    - {name: Z, projection: [M], read-write: true}
+  instance: {M: 4, K: 8, densities: {A: {distribution: hypergeometric, density: 0.5}}}
+)";
+    const std::string wide =
+        replaced(arch, "entries: 16", "entries: 16, metadata_storage_width: 8");
+    const auto with = [&](const std::string& target) {
+        return gemm + wide + "sparse_optimizations: {targets: [" + target + "]}\n";
+    };
+    const auto ranks = [&](const std::string& list) {
+        return with("{name: RF, representation-format: {data-spaces: [{name: A, ranks: [" + list +
+                    "]}]}}");
+    };
+    BOOST_TEST(said(ranks("{format: UOP}, {format: CP}")) == "nothing");
+    wrong(replaced(gemm, "hypergeometric", "hypergeometrical") + wide,
+          {"unknown distribution", "hypergeometrical", "banded"});
+    wrong(with("{name: RG, action-optimization: []}"), {"unknown storage level", "RG", "RF"});
+    wrong(with("{name: RF, compute-optimization: []}"), {"only the arithmetic level"});
+    wrong(with("{name: __ARITH__, compute-optimization: [{type: gate}]}"), {"gating or skipping"});
+    wrong(with("{name: RF, action-optimization: [{type: skip, target: A, condition-on: [B]}]}"),
+          {"unknown action optimization", "skip", "skipping_spatial"});
+    wrong(with("{name: RF, action-optimization: [{type: gating, target: A, condition-on: [C]}]}"),
+          {"data space", "C"});
+    wrong(with("{name: RF, action-optimization: [{type: skipping-spatial, target: Z, "
+               "condition-on: [A, B]}]}"),
+          {"spatial skipping with several", refused});
+    wrong(ranks("{format: CSR}"), {"unknown format", "CSR", "UOP"});
+    wrong(ranks("{format: CP}, {format: UOP}"), {"compressed rank above one that is not"});
+    wrong(ranks("{format: CP, metadata-word-bits: 9}"), {"wider than the metadata storage", "8"});
+    wrong(ranks("{format: CP, flattened-rankIDs: [[M, X]]}"), {"X"});
+    wrong(problem + wide +
+              "sparse_optimizations: {targets: [{name: __ARITH__, "
+              "compute-optimization: [{type: gating}]}]}\n",
+          {"1 read-only data spaces", refused});
+    wrong(gemm + replaced(arch, "entries: 16", "entries: 16, tile_partition_supported: true"),
+          {"partitioned at run time", refused});
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -185,6 +185,8 @@ TimeloopInput timeloop_input(const std::string& text, Dialect dialect) {
     TimeloopInput input;
     input.problem = timeloop::read_problem(document, warnings);
     input.architecture = timeloop::read_architecture(document, warnings);
+    input.architecture.sparse =
+        timeloop::read_sparse(document, input.problem, input.architecture, warnings);
     if (const auto ert = timeloop::read_ert(document, warnings)) {
         timeloop::apply_ert(input.architecture, *ert, dialect);
     }

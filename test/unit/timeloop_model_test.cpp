@@ -19,9 +19,9 @@ struct Gemm {
     Gemm() {
         problem.dimensions = {{"M", 4}, {"N", 4}, {"K", 8}};
         const auto rank = [](int d) { return std::vector<Term>{{d, 1, -1}}; };
-        problem.data_spaces = {{"A", {rank(0), rank(2)}, false, 1},
-                               {"B", {rank(2), rank(1)}, false, 1},
-                               {"Z", {rank(0), rank(1)}, true, 1}};
+        problem.data_spaces = {{"A", {rank(0), rank(2)}, false, {}},
+                               {"B", {rank(2), rank(1)}, false, {}},
+                               {"Z", {rank(0), rank(1)}, true, {}}};
         architecture.arithmetic.instances = architecture.arithmetic.mesh_x = 4;
         architecture.storage.resize(3);
         StorageLevel& rf = architecture.storage[0];

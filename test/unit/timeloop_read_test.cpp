@@ -422,6 +422,17 @@ arch:
         });
 }
 
+BOOST_AUTO_TEST_CASE(of_entries_and_depth_entries_count) {
+    Warnings warnings;
+    const Architecture read = read_architecture(
+        document("arch:\n  arithmetic: {instances: 1}\n  storage:\n"
+                 "  - {name: M, depth: 8, entries: 24, block-size: 4, instances: 1}\n"),
+        warnings);
+    BOOST_TEST(read.storage[0].size.value() == 24);
+    BOOST_REQUIRE(warnings.size() == 1);
+    BOOST_TEST((warnings[0].find("only that counts") != std::string::npos), warnings[0]);
+}
+
 BOOST_AUTO_TEST_CASE(a_split_that_counts_what_the_front_end_adds_is_warned_of) {
     const auto warnings_of = [](const std::string& spatial) {
         std::string all;

@@ -19,6 +19,8 @@ constexpr double class_bound_excess[] = {1e-9, 0.25, infinity};
 /// A search at the bound that takes more rows than this gives way to a beam of so many partial
 /// rows.
 constexpr double rows_before_beam = 50000;
+/// Of one template, after which a pause may be due.
+constexpr double rows_before_pause = 2e5, more_rows_after_pause = 4;
 constexpr std::size_t class_bound_beam = 128;
 /// Templates of which the convex bound, a third of a millisecond each, is asked for.
 constexpr std::size_t most_convex_bounds = 8000;
@@ -83,6 +85,8 @@ void ClassBounds::make_classes() {
     needs_.resize(spaces_.size());
     found_.resize(spaces_.size());
     progress_.resize(spaces_.size());
+    limited_.resize(spaces_.size());
+    most_.resize(spaces_.size());
     for (std::size_t e = 0; e < spaces_.size(); ++e) {
         EinsumSpace& space = spaces_[e];
         space.shared = shared_tensors(space.paths.front()->einsum);
@@ -110,6 +114,8 @@ void ClassBounds::make_classes() {
         needs_[e].resize(space.templates->size());
         progress_[e].einsum = e;
         progress_[e].done.assign(space.templates->size(), 0);
+        limited_[e].assign(space.templates->size(), 0);
+        most_[e].assign(space.classes.size(), {infinity, infinity});
         found_[e] = std::vector<std::array<std::atomic<double>, 2>>(space.classes.size());
         for (auto& f : found_[e]) {
             f[0] = f[1] = infinity;
@@ -130,10 +136,10 @@ bool ClassBounds::reaches_root_bound(const Asked& asked, const Formula& cost, do
 }
 
 ClassBounds::Least ClassBounds::least_of_cost(const Asked& asked, const Formula& cost,
-                                              std::atomic<double>& found, double root_bound,
-                                              double most_rows) {
+                                              std::atomic<double>& found, double most,
+                                              double root_bound, double most_rows) {
     for (const double excess : class_bound_excess) {
-        const double known = found.load();
+        const double known = std::min(found.load(), most);
         if (known * (1 - rounding) <= root_bound) {
             return Least::known;
         }
@@ -233,7 +239,7 @@ bool ClassBounds::find_root_bounds() {
 }
 
 /// False if the search was given up.
-bool ClassBounds::least_of(std::size_t e, std::size_t i, double most_rows, Scratch& scratch) {
+bool ClassBounds::least_of(std::size_t e, std::size_t i, const RowsOfFind& most, Scratch& scratch) {
     const TemplateEntry& t = x_.templates(e)[i];
     TemplateExplorer::Result& out = x_.result(e, i);
     if (t.unmatched) {
@@ -252,21 +258,24 @@ bool ClassBounds::least_of(std::size_t e, std::size_t i, double most_rows, Scrat
         }
         std::atomic<double>& found = found_[e][t.of_class][k];
         double& least = least_[e][i][k];
+        const double of_use = most_[e][t.of_class][k];
         Least known = Least::known;
         if (in_turns_) {
             const double before = before_[e].at(spaces_[e].classes[t.of_class].choices)[k];
             double& root_bound = root_bounds_[e][i][k];
-            known = tighten_root_bound(asked, cost[k], found, {before, most_rows}, root_bound);
+            known = tighten_root_bound(asked, cost[k], found, {before, most.all}, root_bound);
             least = root_bound;
         } else {
             least = root_bounds_.empty() ? scratch.explorer.lower_bound(problem, cost[k])
                                          : root_bounds_[e][i][k];
             const double before = out.evaluated;
-            known = rows_ >= most_rows ? Least::open
-                                       : least_of_cost(asked, cost[k], found, least, most_rows);
+            known = rows_ >= most.all
+                        ? Least::open
+                        : least_of_cost(asked, cost[k], found, of_use, least, most.each);
             if (known == Least::open) {
-                known = least_of_relaxation(asked, cost[k], found, least);
+                known = least_of_relaxation(asked, cost[k], std::min(found.load(), of_use), least);
             }
+            limited_[e][i] |= found > of_use ? 1 : 0;
             rows_ = rows_ + out.evaluated - before;
         }
         complete = complete && known != Least::open;
@@ -379,7 +388,7 @@ void ClassBounds::collect() {
         std::vector<double> least(n, infinity);
         for (std::size_t k = 0; k < space.classes.size(); ++k) {
             for (std::size_t q = 0; q < n; ++q) {
-                space.classes[k].least[q] = found_[e][k][q].load();
+                space.classes[k].least[q] = least_of_class(e, k, q);
                 least[q] = std::min(least[q], space.classes[k].least[q]);
             }
             if (n == 1) {
@@ -462,11 +471,14 @@ void ClassBounds::set_from_root_bounds(
 
 void ClassBounds::lower_unfinished() {
     set_from_root_bounds(
-        [&](std::size_t e, std::size_t k, std::size_t q) { return found_[e][k][q].load(); },
-        [&](std::size_t e, std::size_t i) { return progress_[e].done[i] == 0; });
+        [&](std::size_t e, std::size_t k, std::size_t q) { return least_of_class(e, k, q); },
+        [&](std::size_t e, std::size_t i) {
+            return progress_[e].done[i] == 0 && limited_[e][i] == 0;
+        });
 }
 
-bool ClassBounds::find(const std::function<void()>& save, double most_rows, bool in_turns) {
+bool ClassBounds::find(const std::function<void()>& save, double most_rows, bool in_turns,
+                       const std::function<bool(double)>& pause) {
     before_ = known();
     in_turns_ = in_turns;
     std::size_t templates = 0;
@@ -474,25 +486,62 @@ bool ClassBounds::find(const std::function<void()>& save, double most_rows, bool
         templates += x_.explored(e) ? x_.templates(e).size() : 0;
     }
     convex_ = c_.switches.tiles.convex && templates <= most_convex_bounds;
-    std::atomic<bool> open = false;
-    x_.for_each_template(x_.token(), [&](std::size_t e, std::size_t i, Scratch& scratch) {
-        if (progress_[e].done[i] != 0) {
+    std::atomic<bool> paused = false;
+    std::atomic<std::size_t> begun = 0;
+    const auto pauses = [&] {
+        return pause && pause(static_cast<double>(begun) / static_cast<double>(templates));
+    };
+    if (!paused_) {
+        given_up_ = false;
+        visited_.assign(spaces_.size(), {});
+        for (std::size_t e = 0; e < spaces_.size(); ++e) {
+            visited_[e].assign(progress_[e].done.size(), 0);
+        }
+    }
+    const bool limited = looks_below_;
+    const auto order = open_ ? order_of_templates() : nullptr;
+    x_.for_each_template(x_.token(), order, [&](std::size_t e, std::size_t i, Scratch& scratch) {
+        const bool of_use = !limited || !x_.templates(e)[i].unmatched;
+        if (progress_[e].done[i] != 0 || visited_[e][i] != 0 || !of_use) {
+            ++begun;
             return;
         }
-        const bool known = least_of(e, i, most_rows, scratch);
+        paused = paused || pauses();
+        if (paused) {
+            return;
+        }
+        double each = pause ? rows_before_pause : most_rows;
+        bool known = least_of(e, i, {most_rows, each}, scratch);
+        while (!known && each < most_rows && rows_ < most_rows) {
+            paused = pauses();
+            if (paused) {
+                note_evaluated(e, i);
+                return;
+            }
+            each *= more_rows_after_pause;
+            known = least_of(e, i, {most_rows, each}, scratch);
+        }
+        ++begun;
+        visited_[e][i] = 1;
         note_root_bounds(e, i);
-        if (known) {
+        if (known && limited_[e][i] != 0) {
+            note_evaluated(e, i);
+        } else if (known) {
             note(e, i);
         } else {
-            open = true;
+            given_up_ = true;
             note_evaluated(e, i);
         }
         if (c_.recorder->checkpoint_due()) {
             save();
         }
     });
+    paused_ = paused && !x_.stopped();
+    if (paused_) {
+        return false;
+    }
     collect();
-    return finish_find(open);
+    return finish_find(given_up_);
 }
 
 bool ClassBounds::finish_find(bool open) {

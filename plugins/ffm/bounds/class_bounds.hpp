@@ -53,7 +53,18 @@ public:
     /// Not `in_turns`: where all templates together have taken so many rows, the others have what
     /// the convex bound says. In turns: root bounds are tightened from what is known at the
     /// beginning.
-    bool find(const std::function<void()>& save, double most_rows, bool in_turns);
+    /// Templates that are left when `pause` says so are for the next call: paused(). It is asked on
+    /// any thread, with the share of templates that are done.
+    bool find(const std::function<void()>& save, double most_rows, bool in_turns,
+              const std::function<bool(double)>& pause = {});
+    bool paused() const {
+        return paused_;
+    }
+    /// relaxation() of what a paused find() knows. \pre open()
+    void relax_so_far();
+    /// Only mappings that cost no more than `value` are of use from now on: class bounds are those
+    /// of the pmappings that can be part of one (class_bounds_below.cpp). \pre relaxation()
+    void look_below(double value);
     /// Some template was given up by find(): the class bounds are none that are attained.
     bool open() const {
         return open_;
@@ -125,9 +136,17 @@ private:
     enum class Least { known, none, open };
 
     void make_classes();
-    bool least_of(std::size_t e, std::size_t i, double most_rows, Scratch& scratch);
+    /// What a class costs at least, as far as it is of use.
+    double least_of_class(std::size_t e, std::size_t k, std::size_t q) const;
+    std::function<double(std::size_t, std::size_t)> order_of_templates() const;
+    /// Rows of all templates together, and of one search.
+    struct RowsOfFind {
+        double all = 0, each = 0;
+    };
+    bool least_of(std::size_t e, std::size_t i, const RowsOfFind& most, Scratch& scratch);
+    /// `most`: what costs more is of no use.
     Least least_of_cost(const Asked& asked, const model::Formula& cost, std::atomic<double>& found,
-                        double root_bound, double most_rows);
+                        double most, double root_bound, double most_rows);
     Least least_of_relaxation(const Asked& asked, const model::Formula& cost, double found,
                               double& root_bound) const;
     bool reaches_root_bound(const Asked& asked, const model::Formula& cost, double level,
@@ -157,8 +176,14 @@ private:
     /// What memories lack, by Einsum and template, where it has no legal row.
     std::vector<std::vector<std::vector<mapspace::CapacityNeed>>> needs_;
     std::atomic<double> rows_ = 0;  ///< of exact class bounds
-    bool in_turns_ = false, open_ = false, convex_ = false;
-    std::vector<KnownClassBounds> before_;        ///< by Einsum; when find() began
+    bool in_turns_ = false, open_ = false, convex_ = false, paused_ = false, looks_below_ = false;
+    /// By Einsum and class: what a pmapping costs at most that is of use; of no use: below 0.
+    std::vector<std::vector<std::array<double, 2>>> most_;
+    /// By Einsum and template: searched no further than that.
+    std::vector<std::vector<char>> limited_;
+    std::vector<std::vector<char>> visited_;  ///< by Einsum and template: in this call of find()
+    std::atomic<bool> given_up_ = false;      ///< some of them
+    std::vector<KnownClassBounds> before_;    ///< by Einsum; when find() began
     std::optional<std::size_t> known_objective_;  ///< take_known()
     mutable std::mutex progress_lock_;
     std::vector<SavedClassBounds> progress_;  ///< by Einsum; of those that equal another one, empty

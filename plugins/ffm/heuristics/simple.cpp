@@ -20,11 +20,6 @@ constexpr double simple_excess[] = {0.05, 0.5, 4.0, std::numeric_limits<double>:
 constexpr std::size_t promising_templates = 4, promising_simple_templates = 2;
 constexpr std::size_t promising_beam = 64;
 
-bool has_fused_loops(const mapspace::Template& tmpl) {
-    return std::any_of(tmpl.nodes.begin(), tmpl.nodes.begin() + tmpl.n_fused_nodes,
-                       [](const mapping::PmappingNode& n) { return n.is_loop(); });
-}
-
 /// The templates of a class that the bounds say most for: some of those without fused loops, and
 /// some of all.
 std::vector<std::uint32_t> most_promising(const std::vector<TemplateEntry>& templates,
@@ -67,6 +62,11 @@ mapspace::IncumbentBound bound_above(const TemplateClass& own, double excess, in
 }
 
 }  // namespace
+
+bool has_fused_loops(const mapspace::Template& tmpl) {
+    return std::any_of(tmpl.nodes.begin(), tmpl.nodes.begin() + tmpl.n_fused_nodes,
+                       [](const mapping::PmappingNode& n) { return n.is_loop(); });
+}
 
 void first_rows(TemplateExplorer& explorer, std::chrono::steady_clock::time_point until) {
     const std::vector<EinsumSpace>& spaces = explorer.spaces();

@@ -8,6 +8,8 @@
 
 namespace tessera::ffm {
 
+bool has_fused_loops(const mapspace::Template& tmpl);
+
 /// Groups with any pmappings of every class: a mapping within milliseconds. A stop is obeyed only
 /// from `until` on.
 void first_rows(TemplateExplorer& explorer, std::chrono::steady_clock::time_point until);

@@ -146,7 +146,11 @@ void TimeloopFiles::add_evaluation(const timeloop::Input& input,
         text([&](std::ostream& out) { timeloop::write_stats(out, evaluated, dialect); }));
     add(".map.txt",
         text([&](std::ostream& out) { timeloop::write_map_text(out, evaluated, dialect); }));
-    add(".map+stats.xml", text([&](std::ostream& out) { timeloop::write_xml(out, evaluated); }));
+    // The archive has fields for sparse designs, too, but ours would lack their figures.
+    if (!evaluated.stats.sparse) {
+        add(".map+stats.xml",
+            text([&](std::ostream& out) { timeloop::write_xml(out, evaluated); }));
+    }
     add(dialect == Dialect::master ? ".map.tensella.txt" : ".map.tenssella.txt",
         text([&](std::ostream& out) {
             timeloop::write_tenssella(out, evaluated.problem, evaluated.mapping);
@@ -209,7 +213,7 @@ std::vector<std::string> evaluation_warnings(const timeloop::Stats& stats) {
     if (stats.miscounted) {
         std::ostringstream text;
         text << std::fixed << std::setprecision(0) << "Timeloop counts "
-             << stats.arithmetic.computes
+             << (stats.sparse ? stats.arithmetic.algorithmic_computes : stats.arithmetic.computes)
              << " computes for this imperfect mapping, the problem has " << stats.problem_computes
              << std::setprecision(2)
              << ": computes, their energy, energy per compute, operational intensities and "

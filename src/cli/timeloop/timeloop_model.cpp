@@ -69,7 +69,10 @@ int timeloop_model(const TimeloopArguments& arguments, std::ostream& out, std::o
         throw IllegalMapping(text);
     }
     const timeloop::Evaluation result = evaluate_fitting(input, *mapping, settings, err);
-    const std::vector<std::string> doubts = evaluation_warnings(result.stats);
+    std::vector<std::string> doubts = evaluation_warnings(result.stats);
+    if (result.stats.sparse) {
+        doubts.emplace_back(no_archive_of_sparse);
+    }
     print_warnings(err, doubts);
     input.warnings.insert(input.warnings.end(), doubts.begin(), doubts.end());
     files.add_evaluation(input, {input.problem, input.architecture, *mapping, result.stats});

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "timeloop/problem.hpp"
+#include "timeloop/sparse.hpp"
 
 namespace tessera::timeloop {
 
@@ -33,8 +34,11 @@ struct Network {
 struct StorageEnergy {
     double vector_access_pj = 0;  ///< printed; used for an operation that the ERT lacks
     double read_pj = 0, fill_pj = 0, update_pj = 0;
-    double leak_pj = 0;          ///< per instance and cycle; dialect master only
-    std::string source = "PAT";  ///< PAT, ERT or user
+    double leak_pj = 0;                ///< per instance and cycle; dialect master only
+    PerOperation<double> sparse_pj{};  ///< of the other operations; none of the first three
+    std::string source = "PAT";        ///< PAT, ERT or user
+
+    double of(StorageOperation operation) const;
 };
 
 struct StorageLevel {
@@ -55,6 +59,7 @@ struct StorageLevel {
     double addr_gen_energy_pj = -0.1;           ///< negative: Timeloop's default, which is 0
     double area_um2 = 0;                        ///< of one instance
     std::optional<std::string> power_gated_at;  ///< dialect master only
+    MetadataStorage metadata;                   ///< sparse designs only
 
     /// Capacity left by multiple buffering. \pre size
     std::int64_t effective_size() const;
@@ -67,14 +72,16 @@ struct ArithmeticLevel {
     std::string name = "__ARITH__";
     std::int64_t instances = 1, mesh_x = 1, mesh_y = 1;
     std::int64_t word_bits = 16;
-    double energy_pj = 0;               ///< of one compute
-    std::string energy_source = "PAT";  ///< PAT, ERT or user
-    double area_um2 = 0;                ///< of one instance
+    double energy_pj = 0;                 ///< of one compute
+    double gated_pj = 0, skipped_pj = 0;  ///< of one that is gated, skipped
+    std::string energy_source = "PAT";    ///< PAT, ERT or user
+    double area_um2 = 0;                  ///< of one instance
 };
 
 struct Architecture {
     ArithmeticLevel arithmetic;
     std::vector<StorageLevel> storage;  ///< innermost first
+    std::optional<SparseDesign> sparse;
 
     int levels() const {
         return static_cast<int>(storage.size());

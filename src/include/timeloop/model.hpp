@@ -25,9 +25,30 @@ struct ModelOptions {
 
 /// Why a mapping is no mapping, or ok.
 struct Fit {
-    enum class Kind : std::uint8_t { ok, kept_nowhere, capacity, min_utilization };
+    /// From `metadata` on: of sparse designs, see describe().
+    enum class Kind : std::uint8_t {
+        ok,
+        kept_nowhere,
+        capacity,
+        min_utilization,
+        metadata,
+        instances,
+        no_decompression,
+        no_compression,
+        no_partition,
+        unaligned_formats,
+        too_many_ranks,
+        ranks_do_not_fit,
+        no_source,
+        fanout,
+        two_skips,
+        child_format,
+        block_size,
+        operands,
+        density
+    };
     Kind kind = Kind::ok;
-    int level = -1;            ///< storage level; kept_nowhere: the data space
+    int level = -1;            ///< storage level, -1: arithmetic; kept_nowhere: the data space
     std::uint64_t needed = 0;  ///< scalars
     double available = 0;      ///< effective size, or the least number of scalars
 
@@ -53,6 +74,9 @@ std::string describe(const Fit& fit, const Problem& problem, const Architecture&
 struct ArithmeticStats {
     std::uint64_t utilized_instances = 0, computes = 0, cycles = 0;
     double energy_pj = 0, area_um2 = 0;  ///< all instances
+    // Sparse designs only: there `computes` are those really done.
+    std::uint64_t average_instances = 0;  ///< rounded down, as Timeloop counts with it
+    std::uint64_t algorithmic_computes = 0, gated_computes = 0, skipped_computes = 0;
 };
 
 /// One data space in one storage level; per instance unless said otherwise.
@@ -77,6 +101,7 @@ struct DataSpaceStats {
 
 struct LevelStats {
     std::vector<DataSpaceStats> data_spaces;
+    std::vector<SparseSpaceStats> sparse;  ///< per data space; empty for dense designs
     std::uint64_t cycles = 0;
     double slowdown = 1;  ///< bandwidth throttling
     std::uint64_t addr_gen_bits = 0;
@@ -137,6 +162,7 @@ struct Stats {
     std::vector<std::string> forgotten;
     /// Points of the problem: what `arithmetic.computes` would be if it were not for `miscounted`.
     double problem_computes = 0;
+    bool sparse = false;  ///< of a sparse design
     /// Timeloop counts loops with a shorter last pass as if every pass were whole: computes, their
     /// energy, utilization and operational intensities are Timeloop's and not those of the problem.
     bool miscounted = false;
@@ -182,6 +208,11 @@ struct Cost {
         return energy_pj * static_cast<double>(cycles) / 1e12;
     }
 };
+
+/// The cost of evaluate(), also where counters would overflow (`wrapped`). The only one that knows
+/// sparse designs: CompiledModel takes them for dense ones.
+Cost cost_of(const Problem& problem, const Architecture& architecture, const Mapping& mapping,
+             const ModelOptions& options);
 
 /// Compiled once per problem and architecture. Immutable: threads share it, each with its own
 /// Workspace.

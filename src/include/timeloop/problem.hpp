@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "sparsity/density.hpp"
+
 namespace tessera::timeloop {
 
 struct Dimension {
@@ -33,7 +35,7 @@ struct DataSpace {
     std::string name;
     std::vector<std::vector<Term>> ranks;
     bool read_write = false;
-    double density = 1;  ///< changes no dense number; below 1 only matters to sparse models
+    sparsity::DensitySpec density = {};  ///< changes no dense number
 };
 
 /// Positions along a rank where its dimensions go `steps(dimension)` beyond their first value each.

@@ -85,6 +85,11 @@ Problem read_problem(const Document& document, Warnings& warnings);
 /// and, where it says nothing, from the built-in tables. The ERT is not applied.
 Architecture read_architecture(const Document& document, Warnings& warnings);
 
+/// `sparse_optimizations`; nothing where it optimizes nothing. What reads an architecture to cost
+/// something puts the result into it.
+std::optional<SparseDesign> read_sparse(const Document& document, const Problem& problem,
+                                        const Architecture& architecture, Warnings& warnings);
+
 /// `ERT` and `ART`, if there are any.
 std::optional<Ert> read_ert(const Document& document, Warnings& warnings);
 std::optional<Art> read_art(const Document& document, Warnings& warnings);

@@ -48,12 +48,15 @@ void FailureLog::add(const Cost& cost, const MappingId& id) {
         case Fit::Kind::ok:
             count(capacity_[levels_ + (cost.wrapped ? wrapped : forgets)], 1, id);
             return;
+        default:
+            count(capacity_[levels_ + sparse], 1, id);
+            return;
     }
 }
 
 // " (Weights 768, Inputs 3)": what the level holds.
 std::string FailureLog::tiles(const Mapping& mapping, const Fit& fit) const {
-    if (fit.kind == Fit::Kind::kept_nowhere) {
+    if (fit.kind != Fit::Kind::capacity && fit.kind != Fit::Kind::min_utilization) {
         return "";
     }
     const Problem& problem = space_.problem();
@@ -93,9 +96,13 @@ std::string FailureLog::reason(const CompiledModel& model, MapSpaceView& view, b
     if (!misfit.ok()) {
         return describe(misfit, space_.architecture(), space_.min_parallelism());
     }
-    CompiledModel::Workspace scratch;
     Cost cost;
-    model.evaluate(flat, scratch, cost);
+    if (space_.architecture().sparse) {
+        cost = cost_of(space_.problem(), space_.architecture(), full, {});
+    } else {
+        CompiledModel::Workspace scratch;
+        model.evaluate(flat, scratch, cost);
+    }
     if (!cost.fit.ok()) {
         return describe(cost.fit, space_.problem(), space_.architecture()) + tiles(full, cost.fit);
     }

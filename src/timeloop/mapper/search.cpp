@@ -79,17 +79,11 @@ std::string ending(const MapperResult& result, const MapperSettings& settings) {
            result.mapspace_size + " mappings" + raise;
 }
 
-MapperResult search_mappings(const Problem& problem, const Architecture& architecture,
-                             const Constraints& constraints, const MapperSettings& settings,
-                             const MapperHooks& hooks) {
-    for (const Objective& objective : settings.objectives) {
-        if (objective.kind == Objective::Kind::accesses &&
-            (objective.level < 0 || objective.level >= architecture.levels())) {
-            throw UserError(settings.where, "mapper: accesses-" + std::to_string(objective.level) +
-                                                " names no storage level; levels are 0 to " +
-                                                std::to_string(architecture.levels() - 1));
-        }
-    }
+namespace {
+
+MapperResult search_in(const Problem& problem, const Architecture& architecture,
+                       const Constraints& constraints, const MapperSettings& settings,
+                       const MapperHooks& hooks) {
     const MapSpace space(problem, architecture, constraints, settings.factors);
     if (hooks.log) {
         for (const std::string& warning : space.warnings()) {
@@ -126,6 +120,47 @@ MapperResult search_mappings(const Problem& problem, const Architecture& archite
     }
     result.wall_s = pool.seconds();
     return result;
+}
+
+/// By Timeloop's algorithms: the bounds of ours are those of dense designs.
+MapperResult search_sparse(const Problem& problem, const Architecture& architecture,
+                           const Constraints& constraints, const MapperSettings& settings,
+                           const MapperHooks& hooks) {
+    if (settings.strategy) {
+        throw UserError(settings.where,
+                        "search strategies do not know the costs of sparse designs; use one of "
+                        "Timeloop's algorithms (hybrid, random-pruned, linear-pruned, ...), or "
+                        "remove 'sparse_optimizations' to search with dense costs");
+    }
+    MapperSettings walking = settings;
+    if (settings.algorithm.value_or(Algorithm::optimal) == Algorithm::optimal) {
+        walking.algorithm = Algorithm::hybrid;
+        if (hooks.log) {
+            hooks.log(
+                "WARNING: no lower bound is known for sparse costs; algorithm hybrid "
+                "searches, and its result is not proven");
+        }
+    }
+    return search_in(problem, architecture, constraints, walking, hooks);
+}
+
+}  // namespace
+
+MapperResult search_mappings(const Problem& problem, const Architecture& architecture,
+                             const Constraints& constraints, const MapperSettings& settings,
+                             const MapperHooks& hooks) {
+    for (const Objective& objective : settings.objectives) {
+        if (objective.kind == Objective::Kind::accesses &&
+            (objective.level < 0 || objective.level >= architecture.levels())) {
+            throw UserError(settings.where, "mapper: accesses-" + std::to_string(objective.level) +
+                                                " names no storage level; levels are 0 to " +
+                                                std::to_string(architecture.levels() - 1));
+        }
+    }
+    if (architecture.sparse) {
+        return search_sparse(problem, architecture, constraints, settings, hooks);
+    }
+    return search_in(problem, architecture, constraints, settings, hooks);
 }
 
 }  // namespace tessera::timeloop

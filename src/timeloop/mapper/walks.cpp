@@ -157,7 +157,13 @@ private:
             walk_->report(Outcome::fanout);
             return;
         }
-        pool_.model.evaluate(flat_, scratch_, cost_);
+        if (pool_.space.architecture().sparse) {
+            base::poll_stop();
+            cost_ = cost_of(pool_.space.problem(), pool_.space.architecture(),
+                            view_.mapping(id.bypass), pool_.hooks.model);
+        } else {
+            pool_.model.evaluate(flat_, scratch_, cost_);
+        }
         if (!cost_.fit.ok() || cost_.forgets || cost_.wrapped) {
             bad_capacity_ += settings_.penalize_bypass_fails || !only_bypass;
             failures.add(cost_, id);
@@ -343,7 +349,8 @@ void run_walks(Pool& pool) {
         pool.result.best = walked.best.mapping;
         pool.result.cost = walked.best.cost;
     }
-    if (walked.complete) {
+    // What is left out as like another may cost less on a sparse design.
+    if (walked.complete && !pool.space.architecture().sparse) {
         conclude(pool, walked.least);
     }
 }

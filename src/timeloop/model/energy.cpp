@@ -3,15 +3,15 @@
 #include "timeloop/architecture.hpp"
 
 #include <algorithm>
-#include <initializer_list>
+#include <vector>
 
 namespace tessera::timeloop {
 
 namespace {
 
-using Names = std::initializer_list<const char*>;
+using Names = std::vector<const char*>;
 
-double action_energy(const ErtComponent& component, Names names, double otherwise) {
+double action_energy(const ErtComponent& component, const Names& names, double otherwise) {
     for (const char* name : names) {
         const auto found = component.actions.find(name);
         if (found != component.actions.end()) {
@@ -19,6 +19,51 @@ double action_energy(const ErtComponent& component, Names names, double otherwis
         }
     }
     return otherwise;
+}
+
+/// Names of actions in the order in which they are tried, for the operations that only sparse
+/// designs do.
+const std::vector<Names>& sparse_actions(Dialect dialect) {
+    // From gated_read on, as StorageOperation.
+    static const std::vector<Names> of_3_0_3 = {
+        {"gated_read", "idle", "read"},
+        {"gated_fill", "gated_write", "idle", "write"},
+        {"gated_update", "gated_write", "idle", "write"},
+        {"skipped_read", "gated_read", "idle", "read"},
+        {"skipped_fill", "skipped_write", "gated_write", "idle", "write"},
+        {"skipped_update", "skipped_write", "gated_write", "idle", "write"},
+        {"random_metadata_read", "metadata_read", "metadata_idle", "idle"},
+        {"gated_metadata_read", "metadata_idle", "metadata_read"},
+        {"skipped_metadata_read", "metadata_idle", "metadata_read"},
+        {"random_metadata_fill", "metadata_write", "metadata_idle", "idle"},
+        {"gated_metadata_fill", "gated_metadata_write", "metadata_idle", "metadata_write"},
+        {"skipped_metadata_fill", "skipped_metadata_write", "metadata_idle", "metadata_write"},
+        {"random_metadata_update", "metadata_write", "metadata_idle", "idle"},
+        {"gated_metadata_update", "gated_metadata_write", "metadata_idle", "metadata_write"},
+        {"skipped_metadata_update", "skipped_metadata_write", "metadata_idle", "metadata_write"},
+        {"decompression_count"},
+        {"compression_count"}};
+    static const std::vector<Names> of_master = {
+        {"gated_read"},
+        {"gated_fill", "gated_write"},
+        {"gated_update", "gated_write"},
+        {"skipped_read", "gated_read"},
+        {"skipped_fill", "skipped_write", "gated_fill", "gated_write"},
+        {"skipped_update", "skipped_write", "gated_update", "gated_write"},
+        {"random_metadata_read", "metadata_read"},
+        {"gated_metadata_read"},
+        {"skipped_metadata_read", "gated_metadata_read"},
+        {"random_metadata_fill", "random_metadata_write", "metadata_fill", "metadata_write"},
+        {"gated_metadata_fill", "gated_metadata_write"},
+        {"skipped_metadata_fill", "skipped_metadata_write", "gated_metadata_fill",
+         "gated_metadata_write"},
+        {"random_metadata_update", "random_metadata_write", "metadata_update", "metadata_write"},
+        {"gated_metadata_update", "gated_metadata_write"},
+        {"skipped_metadata_update", "skipped_metadata_write", "gated_metadata_update",
+         "gated_metadata_write"},
+        {"decompression_count"},
+        {"compression_count"}};
+    return dialect == Dialect::master ? of_master : of_3_0_3;
 }
 
 void apply_to_storage(StorageLevel& level, const ErtComponent& component, Dialect dialect) {
@@ -44,6 +89,11 @@ void apply_to_storage(StorageLevel& level, const ErtComponent& component, Dialec
             component, {"random_update", "random_write", "update", "write"}, energy.update_pj);
         energy.leak_pj = action_energy(component, {"leak"}, 0);
     }
+    const auto& actions = sparse_actions(dialect);
+    for (std::size_t i = 0; i < actions.size(); ++i) {
+        double& of = energy.sparse_pj[at(StorageOperation::gated_read) + i];
+        of = action_energy(component, actions[i], of);
+    }
     energy.source = "ERT";
 }
 
@@ -65,6 +115,19 @@ double multiplier_energy_pj(double bits) {
 }
 
 }  // namespace
+
+double StorageEnergy::of(StorageOperation operation) const {
+    switch (operation) {
+        case StorageOperation::random_read:
+            return read_pj;
+        case StorageOperation::random_fill:
+            return fill_pj;
+        case StorageOperation::random_update:
+            return update_pj;
+        default:
+            return sparse_pj[at(operation)];
+    }
+}
 
 std::string component_name(const std::string& full_name) {
     // A range "[0..3]" at the end has dots of its own.
@@ -119,6 +182,15 @@ void apply_ert(Architecture& architecture, const Ert& ert, Dialect dialect) {
             architecture.arithmetic.energy_pj =
                 action_energy(component, {"mac_random", "mult_random", "mac", "mult", "compute"},
                               architecture.arithmetic.energy_pj);
+            ArithmeticLevel& arithmetic = architecture.arithmetic;
+            arithmetic.gated_pj = action_energy(
+                component, {"mac_gated", "mult_gated", "compute_gated", "mac", "mult", "compute"},
+                arithmetic.gated_pj);
+            arithmetic.skipped_pj =
+                action_energy(component,
+                              {"mac_skipped", "mult_skipped", "compute_skipped", "mac_gated",
+                               "mult_gated", "compute_gated", "mac", "mult", "compute"},
+                              arithmetic.skipped_pj);
             architecture.arithmetic.energy_source = "ERT";
         }
         for (StorageLevel& level : architecture.storage) {

@@ -1,6 +1,7 @@
 // The as-written evaluator: nest analysis, accounting, then every printed figure.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 
 #include "accounting.hpp"
@@ -8,6 +9,7 @@
 #include "machine.hpp"
 #include "nest_result.hpp"
 #include "tessera/base/error.hpp"
+#include "timeloop/sparse/evaluate.hpp"
 
 namespace tessera::timeloop {
 
@@ -120,6 +122,9 @@ std::string describe(const Fit& fit, const Problem& problem, const Architecture&
     if (fit.kind == Fit::Kind::kept_nowhere) {
         return "data space " + problem.data_spaces[fit.level].name + " is bypassed by every level";
     }
+    if (fit.kind >= Fit::Kind::metadata) {
+        return describe_sparse(fit, architecture);
+    }
     const std::string at = "level " + architecture.storage[fit.level].name + ": mapped tile size " +
                            std::to_string(fit.needed);
     if (fit.kind == Fit::Kind::capacity) {
@@ -153,8 +158,38 @@ Evaluation evaluate(const Problem& problem, const Architecture& architecture,
     stats.problem_computes = problem.computes();
     stats.miscounted =
         nest.imperfect && static_cast<double>(stats.arithmetic.computes) != stats.problem_computes;
+    if (architecture.sparse) {
+        evaluation.fit = make_sparse(problem, architecture, mapping, options, machine, nest, stats);
+        if (!evaluation.fit.ok()) {
+            return evaluation;
+        }
+    }
     StatsBuilder(problem, architecture, machine, flat, stats).run();
     return evaluation;
+}
+
+Cost cost_of(const Problem& problem, const Architecture& architecture, const Mapping& mapping,
+             const ModelOptions& options) {
+    Cost cost;
+    FlatMapping flat;
+    flatten(mapping, flat);
+    if (iterations_of(flat) > most_iterations(problem, architecture)) {
+        cost.energy_pj = std::numeric_limits<double>::infinity();
+        cost.wrapped = true;
+        return cost;
+    }
+    const Evaluation evaluation = evaluate(problem, architecture, mapping, options);
+    const Stats& stats = evaluation.stats;
+    cost.fit = evaluation.fit;
+    cost.energy_pj = stats.energy_pj;
+    cost.cycles = stats.cycles;
+    cost.utilization = stats.utilization;
+    cost.wrapped = stats.wrapped;
+    cost.forgets = !stats.forgotten.empty();
+    for (std::size_t i = 0; i < stats.levels.size(); ++i) {
+        cost.accesses[i] = stats.levels[i].accesses;
+    }
+    return cost;
 }
 
 }  // namespace tessera::timeloop

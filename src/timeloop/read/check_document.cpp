@@ -81,6 +81,9 @@ std::vector<std::string> check_document(const Document& document, Warnings& warn
     if (architecture && problem) {
         with_place(architecture_of(document.root)->position,
                    [&] { Machine(*problem, *architecture, {}); });
+        if (read_sparse(document, *problem, *architecture, warnings)) {
+            read.emplace_back("sparse_optimizations");
+        }
         const Constraints found = read_constraints(document, *problem, *architecture, warnings);
         if (!found.loops.empty() || !found.bypasses.empty() || !found.parallelism.empty()) {
             read.emplace_back("constraints");

@@ -103,6 +103,8 @@ Input load_input(Document document, const std::string& accelergy_prefix) {
     input.warnings = input.document.warnings;
     input.problem = read_problem(input.document, input.warnings);
     input.architecture = read_architecture(input.document, input.warnings);
+    input.architecture.sparse =
+        read_sparse(input.document, input.problem, input.architecture, input.warnings);
     const spec::Node* section = find_key(input.document.root, "architecture");
     section = section == nullptr ? find_key(input.document.root, "arch") : section;
     with_place((section == nullptr ? &input.document.root : section)->position,

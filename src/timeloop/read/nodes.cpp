@@ -350,8 +350,12 @@ private:
             constraints_.push_back(std::move(item));
         }
         const Node* sparse = find_key(*placed.node, "sparse_optimizations");
-        if (sparse != nullptr && !is_empty(*sparse)) {
-            sparse_ = sparse;
+        if (sparse != nullptr && sparse->is_map() && !is_empty(*sparse)) {
+            Node target = *sparse;
+            if (target.find("name") == nullptr) {
+                set(target, "name", text_at(*placed.node, placed.name));
+            }
+            sparse_.push_back(std::move(target));
         }
     }
 
@@ -418,8 +422,12 @@ private:
         }
         Node list = at(nodes_, Node::map({}));
         set(list, "targets", std::move(targets));
-        if (sparse_ != nullptr) {
-            set(root, "sparse_optimizations", Node(*sparse_));
+        if (!sparse_.empty()) {
+            Node optimizations = at(nodes_, Node::map({}));
+            Node sparse_targets = at(nodes_, Node::sequence({}));
+            sparse_targets.items = std::move(sparse_);
+            set(optimizations, "targets", std::move(sparse_targets));
+            set(root, "sparse_optimizations", std::move(optimizations));
         }
         set(root, "architecture_constraints", std::move(list));
         set(root, "architecture", std::move(architecture));
@@ -434,8 +442,7 @@ private:
     std::vector<Placed> placed_;
     std::vector<Branches> branches_;
     Node inherited_ = Node::map({});
-    std::vector<Node> components_, constraints_;
-    const Node* sparse_ = nullptr;
+    std::vector<Node> components_, constraints_, sparse_;
 };
 
 }  // namespace

@@ -65,9 +65,8 @@ Section attributes_of(const Section& level) {
     Section result(*inner, level.values(), "the attributes");
     // Of Accelergy, like known ones but not meant to be them; and of sparse mappings.
     result.allow({"n_rdwr_ports", "n_rd_ports", "n_wr_ports", "n_rw_ports", "memory_type",
-                  "metadata_width", "metadata_depth", "metadata_datawidth", "metadata_word_bits",
-                  "metadata_block_size", "metadata_storage_width", "metadata_storage_depth",
-                  "payload_word_bits", "bank_depth", "bank_width"});
+                  "payload_word_bits", "bank_depth", "bank_width",
+                  "concordant_compressed_tile_traversal"});
     return result.free_form();
 }
 
@@ -159,18 +158,6 @@ private:
     bool found_compute_ = false;
 };
 
-void refuse_sparse(const Node& root) {
-    const Node* sparse = find_key(root, "sparse_optimizations");
-    if (sparse == nullptr || is_empty(*sparse)) {
-        return;
-    }
-    const Node* targets = find_key(*sparse, "targets");
-    if (targets == nullptr || !is_empty(*targets)) {
-        refuse(*sparse, "sparse optimizations",
-               "remove the key to cost dense tensors, or use Timeloop itself for this input");
-    }
-}
-
 /// Banks of a layout conflict in Timeloop's master branch, which costs cycles.
 void refuse_layout(const Node& root) {
     const Node* layout = find_key(root, "layout");
@@ -239,7 +226,6 @@ Architecture architecture_in(const Document& document, const Values& values) {
         spec::fail(document.root, {"the input lacks the key 'architecture'", "", "",
                                    "give the file with the architecture, too"});
     }
-    refuse_sparse(document.root);
     refuse_layout(document.root);
     const Section arch(*node, values, "the architecture");
     arch.allow({"name", "constraints", "attributes", "nodes"});

@@ -210,15 +210,38 @@ private:
     Problem& problem_;
 };
 
+sparsity::Distribution distribution_named(const Node& node, const std::string& name) {
+    using sparsity::Distribution;
+    if (name == "fixed" || name == "fixed-structured" || name == "fixed_structured") {
+        return Distribution::fixed_structured;
+    }
+    if (name == "hypergeometric") {
+        return Distribution::hypergeometric;
+    }
+    if (name == "banded" || name == "diagonal") {
+        return Distribution::banded;
+    }
+    spec::fail(node, {"unknown distribution of values", name,
+                      "fixed-structured, hypergeometric or banded", ""});
+}
+
 void read_densities(const Section& instance, Problem& problem) {
     const Values& values = instance.values();
     const auto density_of = [&](const Node& node) {
+        sparsity::DensitySpec spec;
         if (!node.is_map()) {
-            return values.number(node, Range::between(0, 1));
+            spec.density = values.number(node, Range::between(0, 1));
+            return spec;
         }
         const Section model(node, values, "a density");
-        model.allow({"distribution", "type", "band_width", "workload_tensor_size"}).free_form();
-        return model.number({"density"}, Range::between(0, 1)).value_or(1);
+        // The size of the tensor is that of the problem, whatever is written.
+        model.allow({"type", "workload_tensor_size"}).free_form();
+        if (const Node* kind = model.find({"distribution"})) {
+            spec.distribution = distribution_named(*kind, values.text(*kind));
+        }
+        spec.density = model.number({"density"}, Range::between(0, 1)).value_or(1);
+        spec.band_width = model.integer({"band_width"}, Range::between(0, 1e7)).value_or(0);
+        return spec;
     };
     if (const Node* common = instance.find({"commonDensity"})) {
         for (DataSpace& space : problem.data_spaces) {

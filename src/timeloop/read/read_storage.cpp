@@ -67,7 +67,11 @@ void read_size(const Section& from, StorageLevel& level) {
     if (only(from.find({"entries"}))) {
         level.size = from.integer({"entries"}, whole);
     }
-    if (only(from.find(depth))) {
+    const Node* deep = from.find(depth);
+    if (deep != nullptr && level.size) {
+        from.values().warn(*deep, "the size of level '" + level.name +
+                                      "' is given by 'entries', too; only that counts");
+    } else if (only(deep)) {
         level.size = count_of(*from.find(depth), *from.integer(depth, whole), level.block_size);
     }
     if (only(from.find({"sizeKB"}))) {
@@ -159,6 +163,37 @@ void read_master(const Section& from, StorageLevel& level) {
     }
 }
 
+void read_metadata(const Section& from, StorageLevel& level) {
+    MetadataStorage& metadata = level.metadata;
+    const Range narrow = Range::between(0, 1e9);
+    metadata.block_size = from.integer({"metadata_block_size"}, Range::between(1, 1e9)).value_or(1);
+    metadata.word_bits =
+        from.integer({"metadata_datawidth", "metadata_word_bits"}, narrow).value_or(0);
+    const Keys width = {"metadata_storage_width", "metadata_width"};
+    const Keys depth = {"metadata_storage_depth", "metadata_depth"};
+    metadata.width_bits = from.integer(width, narrow).value_or(0);
+    metadata.depth = from.integer(depth, narrow);
+    metadata.decompresses = from.boolean({"decompression_supported"}).value_or(false);
+    metadata.compresses = from.boolean({"compression_supported"}).value_or(false);
+    if (from.boolean({"tile_partition_supported"}).value_or(false)) {
+        refuse(*from.find({"tile_partition_supported"}), "tiles that are partitioned at run time",
+               "remove the key");
+    }
+    const std::int64_t vector = metadata.word_bits * metadata.block_size;
+    if (from.find(width) != nullptr && vector != 0 && metadata.width_bits % vector != 0) {
+        spec::fail(*from.find(width), {"the metadata width of level '" + level.name +
+                                           "' is no multiple of metadata word and block size",
+                                       std::to_string(metadata.width_bits),
+                                       "a multiple of " + std::to_string(vector), ""});
+    }
+    if (metadata.size_bits() >= std::int64_t{1} << 32) {
+        spec::fail(*from.find(depth),
+                   {"the metadata storage of level '" + level.name + "' has 2^32 bits or more",
+                    std::to_string(*metadata.depth) + " * " + std::to_string(metadata.width_bits),
+                    "fewer: Timeloop counts them in 32 bits", "make it smaller"});
+    }
+}
+
 }  // namespace
 
 std::int64_t count_of(const Node& where, std::int64_t a, std::int64_t b) {
@@ -246,6 +281,7 @@ StorageLevel read_storage(const Section& from, const std::string& name,
     read_network(from, level);
     read_energy(from, level);
     read_master(from, level);
+    read_metadata(from, level);
     return level;
 }
 

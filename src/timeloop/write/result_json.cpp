@@ -40,6 +40,25 @@ Json space_json(const DataSpaceStats& s) {
     return result;
 }
 
+/// What a sparse design does beside, per instance.
+void put_sparse(Json& result, const SparseSpaceStats& s) {
+    using Op = StorageOperation;
+    const auto count = [&](const char* key, Op op) { result[key] = s.accesses[at(op)]; };
+    result["format"] = s.format;
+    result["density"] = s.density;
+    result["tile_points"] = s.tile_points;
+    result["format_capacity_bits"] = s.capacity_bits;
+    count("actual_reads_per_instance", Op::random_read);
+    count("gated_reads_per_instance", Op::gated_read);
+    count("skipped_reads_per_instance", Op::skipped_read);
+    count("actual_fills_per_instance", Op::random_fill);
+    count("actual_updates_per_instance", Op::random_update);
+    count("gated_updates_per_instance", Op::gated_update);
+    count("skipped_updates_per_instance", Op::skipped_update);
+    count("decompressions_per_instance", Op::decompression);
+    count("compressions_per_instance", Op::compression);
+}
+
 Json levels_json(const RunResult& run) {
     const Architecture& arch = run.input.architecture;
     Json result = Json::array();
@@ -49,6 +68,11 @@ Json levels_json(const RunResult& run) {
     arithmetic["instances"] = arch.arithmetic.instances;
     arithmetic["utilized_instances"] = run.stats->arithmetic.utilized_instances;
     arithmetic["computes"] = run.stats->arithmetic.computes;
+    if (run.stats->sparse) {
+        arithmetic["algorithmic_computes"] = run.stats->arithmetic.algorithmic_computes;
+        arithmetic["gated_computes"] = run.stats->arithmetic.gated_computes;
+        arithmetic["skipped_computes"] = run.stats->arithmetic.skipped_computes;
+    }
     arithmetic["cycles"] = run.stats->arithmetic.cycles;
     put(arithmetic, "energy_j", run.stats->arithmetic.energy_pj * j_per_pj);
     put(arithmetic, "energy_per_compute_j", arch.arithmetic.energy_pj * j_per_pj);
@@ -74,7 +98,11 @@ Json levels_json(const RunResult& run) {
         one["accesses"] = stats.accesses;
         Json& spaces = one["data_spaces"] = Json::object();
         for (std::size_t d = 0; d < stats.data_spaces.size(); ++d) {
-            spaces[run.input.problem.data_spaces[d].name] = space_json(stats.data_spaces[d]);
+            Json& space = spaces[run.input.problem.data_spaces[d].name] =
+                space_json(stats.data_spaces[d]);
+            if (!stats.sparse.empty() && stats.data_spaces[d].kept) {
+                put_sparse(space, stats.sparse[d]);
+            }
         }
         result.push_back(std::move(one));
     }

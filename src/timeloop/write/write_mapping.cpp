@@ -117,9 +117,12 @@ void write_map_text(std::ostream& out, const Evaluated& evaluated, Dialect diale
         std::string header = evaluated.architecture.storage[i].name + " [ ";
         for (std::size_t d = 0; d < evaluated.problem.data_spaces.size(); ++d) {
             if (evaluated.mapping.levels[i].keeps(static_cast<int>(d))) {
-                const std::string words =
-                    std::to_string(evaluated.stats.levels[i].data_spaces[d].utilized_capacity);
-                header += evaluated.problem.data_spaces[d].name + ":" + words + " (" + words + ") ";
+                const LevelStats& stats = evaluated.stats.levels[i];
+                const std::uint64_t used = stats.data_spaces[d].utilized_capacity;
+                const std::uint64_t tile =
+                    stats.sparse.empty() ? used : stats.sparse[d].tile_points;
+                header += evaluated.problem.data_spaces[d].name + ":" + std::to_string(tile) +
+                          " (" + std::to_string(used) + ") ";
             }
         }
         header += "] ";

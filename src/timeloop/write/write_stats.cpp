@@ -8,6 +8,7 @@
 #include <ostream>
 #include <sstream>
 
+#include "sparse_stats.hpp"
 #include "timeloop/read/values.hpp"
 #include "timeloop/write.hpp"
 
@@ -76,6 +77,11 @@ private:
         instances("    Instances             : ", level);
         line("    Compute energy        : ", level.energy_pj, " pJ");
         out_ << "\n    STATS\n    -----\n";
+        if (stats_.sparse) {
+            write_sparse_arithmetic(out_, stats);
+            out_ << "\n";
+            return;
+        }
         line("    Utilized instances      : ", stats.utilized_instances);
         line("    Computes (total)        : ", stats.computes);
         line("    Cycles                  : ", stats.cycles);
@@ -93,7 +99,11 @@ private:
         const StorageLevel& level = arch_.storage[index];
         const LevelStats& stats = stats_.levels[index];
         out_ << "=== " << level.name << " ===\n\n    SPECS\n    -----\n";
-        specs(level, stats);
+        if (stats_.sparse) {
+            write_sparse_specs(out_, level, stats, dialect());
+        } else {
+            specs(level, stats);
+        }
         out_ << "\n    MAPPING\n    -------\n    Loop nest:\n";
         std::string indent = "      ";
         const std::vector<Loop>& loops = loops_[index];
@@ -109,10 +119,18 @@ private:
         for (std::size_t d = 0; d < problem_.data_spaces.size(); ++d) {
             if (stats.data_spaces[d].kept) {
                 out_ << "    " << problem_.data_spaces[d].name << ":\n";
-                data_space(stats.data_spaces[d]);
+                if (stats_.sparse) {
+                    write_sparse_space(out_, stats.data_spaces[d], stats.sparse[d], dialect());
+                } else {
+                    data_space(stats.data_spaces[d]);
+                }
             }
         }
         out_ << "\n";
+    }
+
+    Dialect dialect() const {
+        return master_ ? Dialect::master : Dialect::v3_0_3;
     }
 
     /// The column of the colon depends on the dialect.
@@ -294,7 +312,18 @@ private:
     }
 
     void computes() {
-        const auto count = static_cast<double>(stats_.arithmetic.computes);
+        if (stats_.sparse) {
+            computes("Algorithmic Computes", "fJ/Algorithmic-Compute",
+                     stats_.arithmetic.algorithmic_computes);
+            computes("Actual Computes", "fJ/Compute", stats_.arithmetic.computes);
+        } else {
+            computes("Computes", "fJ/Compute", stats_.arithmetic.computes);
+        }
+        out_ << "\n";
+    }
+
+    void computes(const char* title, const char* unit, std::uint64_t computes) {
+        const auto count = static_cast<double>(computes);
         std::size_t width = arch_.arithmetic.name.size();
         for (std::size_t i = 0; i < arch_.storage.size(); ++i) {
             width = std::max({width, arch_.storage[i].name.size(), stats_.networks[i].name.size()});
@@ -304,7 +333,7 @@ private:
                  << energy_pj * 1000 / count << "\n";
         };
         const auto shown = [&](double energy_pj) { return !hides_ || energy_pj != 0; };
-        out_ << "\nComputes = " << stats_.arithmetic.computes << "\nfJ/Compute\n";
+        out_ << "\n" << title << " = " << computes << "\n" << unit << "\n";
         if (shown(stats_.arithmetic.energy_pj)) {
             row(arch_.arithmetic.name, stats_.arithmetic.energy_pj);
         }
@@ -319,7 +348,6 @@ private:
             }
         }
         row("Total", stats_.energy_pj);
-        out_ << "\n";
     }
 
     std::ostream& out_;
@@ -337,7 +365,12 @@ private:
 std::string summary_line(const Stats& stats, Dialect dialect) {
     std::ostringstream out;
     out << "Utilization = " << std::fixed << std::setw(4) << std::setprecision(2)
-        << stats.utilization << " | pJ/Compute = " << std::setw(8) << std::setprecision(3)
+        << stats.utilization;
+    if (stats.sparse) {
+        out << " | pJ/Algorithmic-Compute = " << std::setw(8) << std::setprecision(3)
+            << stats.energy_pj / static_cast<double>(stats.arithmetic.algorithmic_computes);
+    }
+    out << " | pJ/Compute = " << std::setw(8) << std::setprecision(3)
         << stats.energy_pj / static_cast<double>(stats.arithmetic.computes);
     if (dialect == Dialect::master) {
         out << " | Cycles = " << stats.cycles;

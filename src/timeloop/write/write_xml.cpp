@@ -319,8 +319,9 @@ private:
                     archive_.element(
                         "second", "DensityPointer",
                         [&] {
-                            archive_.object("problem::FixedStructuredDistribution",
-                                            [&] { density(problem_.data_spaces[d].density); });
+                            archive_.object("problem::FixedStructuredDistribution", [&] {
+                                density(problem_.data_spaces[d].density.density);
+                            });
                         },
                         1);
                 });
