@@ -59,6 +59,10 @@ Found map(const std::string& mapper, const std::string& model, const workload::W
     return std::nullopt;
 }
 
+std::string mapper_of(const std::string& method) {
+    return method == "transfusion" ? method : "transfusion:" + method;
+}
+
 double latency_s(const Found& found) {
     return found ? found->solutions[0].report.latency_s() : NAN;
 }
@@ -69,8 +73,8 @@ void row(const std::string& arch, const std::string& name, std::int64_t tokens, 
     for (const std::string& method : methods) {
         const bool three = method == "unfused" || method == "flat";
         found[method] =
-            latency_s(map(method, "transfusion", three ? layer.three_passes : layer.one_pass,
-                          layer.architecture));
+            latency_s(map(mapper_of(method), "transfusion",
+                          three ? layer.three_passes : layer.one_pass, layer.architecture));
     }
     const double ours = found["transfusion"];
     const auto show = [&](const std::string& column, double value) {

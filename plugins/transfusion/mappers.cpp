@@ -1,4 +1,5 @@
-// Mappers `transfusion`, `fusemax-layerfuse`, `fusemax`, `flat` and `unfused`: the methods of
+// Mapper `transfusion` and its baselines `transfusion:fusemax-layerfuse`, `transfusion:fusemax`,
+// `transfusion:flat` and `transfusion:unfused`: the methods of
 // TransFusion's evaluation with free tiles, on whatever the architecture and the model say.
 #include <algorithm>
 #include <limits>
@@ -231,15 +232,15 @@ public:
 
 TESSERA_PLUGIN(mapper::Mapper, Transfusion, "transfusion",
                "a transformer layer fused per tile of queries, pipelined by DPipe", "TransFusion");
-TESSERA_PLUGIN(mapper::Mapper, FuseMaxLayerFuse, "fusemax-layerfuse",
+TESSERA_PLUGIN(mapper::Mapper, FuseMaxLayerFuse, "transfusion:fusemax-layerfuse",
                "a transformer layer fused per tile of queries, bound as FuseMax binds it",
                "TransFusion, FuseMax");
-TESSERA_PLUGIN(mapper::Mapper, FuseMax, "fusemax",
+TESSERA_PLUGIN(mapper::Mapper, FuseMax, "transfusion:fusemax",
                "attention of a transformer layer fused in one pass, on two arrays at once",
                "FuseMax");
-TESSERA_PLUGIN(mapper::Mapper, Flat, "flat",
+TESSERA_PLUGIN(mapper::Mapper, Flat, "transfusion:flat",
                "attention of a transformer layer fused row by row, in three passes", "FLAT");
-TESSERA_PLUGIN(mapper::Mapper, Unfused, "unfused", "every Einsum of a transformer layer by itself",
-               "");
+TESSERA_PLUGIN(mapper::Mapper, Unfused, "transfusion:unfused",
+               "every Einsum of a transformer layer by itself", "");
 
 }  // namespace tessera::transfusion

@@ -421,8 +421,8 @@ public:
     model::EinsumReport evaluate(const model::Problem&, const arch::Path&,
                                  std::span<const mapping::PmappingNode>) const override {
         throw UserError(
-            "model tf-paper evaluates whole layers, not single Einsums; take mapper transfusion, "
-            "fusemax-layerfuse, fusemax, flat or unfused");
+            "model tf-paper evaluates whole layers, not single Einsums; take mapper transfusion "
+            "or one of its baselines (transfusion:unfused, ...)");
     }
 
     /// \throws IllegalMapping if no published method maps the layer like this, if a method would

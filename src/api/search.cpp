@@ -68,6 +68,11 @@ MapperChoice choose_mapper(const std::string& name, const std::string& more) {
     if (Strategies::instance().find(name) != nullptr) {
         return {strategy_runner, name};
     }
+    if (const std::string now = "transfusion:" + name; Mappers::instance().find(now) != nullptr) {
+        throw UserError("mapper '" + name + "' is a baseline of a paper, and is called '" + now +
+                        "'; give that name" +
+                        (name == "unfused" ? ", or --unfused for the best unfused mapping" : ""));
+    }
     std::vector<std::string> names;
     add_names<mapper::Mapper>(names);
     add_names<search::SearchStrategy>(names);

@@ -52,6 +52,7 @@ void add_inputs(options::options_description& description, const std::string& le
             "set a variable of the files; may be repeated");
     }
     add("help,h", options::bool_switch(), "this text");
+    add("help-all", options::bool_switch(), "this text with all options");
 }
 
 void print_help(std::ostream& out, const std::string& examples,

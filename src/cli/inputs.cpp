@@ -11,6 +11,7 @@
 #include "base/printable.hpp"
 #include "io/sha256.hpp"
 #include "model/overflow.hpp"
+#include "spec/kept_files.hpp"
 #include "spec/reader.hpp"
 #include "spec/warnings.hpp"
 
@@ -37,8 +38,11 @@ void included(const spec::Node& node, const fs::path& folder, std::vector<fs::pa
             names.push_back(entry.value);
         }
         for (const spec::Node& name : names) {
-            const fs::path path = (folder / name.text).lexically_normal();
             std::error_code ignored;
+            const fs::path whole = folder / name.text;
+            // "link/.." is not always the folder of the link.
+            const fs::path normal = whole.lexically_normal();
+            const fs::path path = fs::equivalent(whole, normal, ignored) ? normal : whole;
             if (fs::is_regular_file(path, ignored) &&
                 std::find(found.begin(), found.end(), path) == found.end()) {
                 found.push_back(path);
@@ -81,6 +85,7 @@ Inputs::Inputs(const Arguments& arguments, arch::Compat compat_mode, bool with_m
     const auto text = [&](const char* option) {
         return arguments.has(option) ? arguments.not_empty(option, "a file") : std::string();
     };
+    const spec::ReadOnce one_text_of_each_file;
     api::Inputs loaded =
         api::load_inputs({text("arch"), text("workload"), with_mapping ? text("mapping") : "",
                           arguments.defines(), words_at_commas(arguments.text("einsums")),

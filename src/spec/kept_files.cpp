@@ -9,9 +9,12 @@
 
 namespace tessera::spec {
 
+namespace fs = std::filesystem;
+
 namespace {
 
 const KeptFiles* kept = nullptr;
+thread_local ReadOnce* once = nullptr;
 
 bool equal(const Node& a, const Node& b) {
     return a.kind == b.kind && a.text == b.text && a.quoted == b.quoted && a.tag == b.tag &&
@@ -23,6 +26,13 @@ bool equal(const Node& a, const Node& b) {
 }
 
 }  // namespace
+
+std::string file_identity(const std::string& path) {
+    std::error_code failed;
+    const fs::path whole = fs::absolute(path, failed);
+    const fs::path canonical = fs::weakly_canonical(whole, failed);
+    return failed ? whole.lexically_normal().string() : canonical.string();
+}
 
 KeptFiles::KeptFiles(std::map<std::string, std::string> texts)
     : texts_(std::move(texts)), outer_(kept) {
@@ -37,9 +47,30 @@ std::optional<std::string> kept_text(const std::string& path) {
     if (kept == nullptr || kept->texts_.empty()) {
         return std::nullopt;
     }
-    const auto found =
-        kept->texts_.find(std::filesystem::absolute(path).lexically_normal().string());
+    const auto found = kept->texts_.find(file_identity(path));
     return found == kept->texts_.end() ? std::nullopt : std::optional(found->second);
+}
+
+ReadOnce::ReadOnce() {
+    once = once == nullptr ? this : once;
+}
+
+ReadOnce::~ReadOnce() {
+    once = once == this ? nullptr : once;
+}
+
+std::optional<std::string> text_read_before(const std::string& path) {
+    if (once == nullptr) {
+        return std::nullopt;
+    }
+    const auto found = once->texts_.find(file_identity(path));
+    return found == once->texts_.end() ? std::nullopt : std::optional(found->second);
+}
+
+void remember_text(const std::string& path, const std::string& text) {
+    if (once != nullptr) {
+        once->texts_.emplace(file_identity(path), text);
+    }
 }
 
 bool same_content(const std::string& a, const std::string& b, const std::string& name) {

@@ -423,6 +423,9 @@ std::string read_bytes(const std::string& path) {
     if (const std::optional<std::string> kept = kept_text(path)) {
         return *kept;
     }
+    if (const std::optional<std::string> before = text_read_before(path)) {
+        return *before;
+    }
     std::error_code failed;
     std::ifstream stream(path, std::ios::binary);
     if (const auto kind = std::filesystem::status(path, failed).type();
@@ -438,7 +441,9 @@ std::string read_bytes(const std::string& path) {
     if (!stream.is_open() || stream.bad() || content.bad()) {
         throw UserError(path + ": cannot read the file; check the path and the permissions");
     }
-    return content.str();
+    std::string text = content.str();
+    remember_text(path, text);
+    return text;
 }
 
 Node read_file(const std::string& path) {

@@ -3,9 +3,11 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 
+#include "cli/commands.hpp"
 #include "cli/session.hpp"
 
 using namespace tessera::cli_test;
+using tessera::cli::command_table;
 
 namespace {
 
@@ -19,16 +21,51 @@ void wrong(const std::vector<std::string>& args, const std::string& message) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(help_begins_with_two_examples) {
-    const std::vector<std::vector<std::string>> all = {
-        {"--help"}, {"map", "--help"}, {"model", "-h"}, {"check", "--help"}, {"explain", "--help"}};
-    for (const auto& args : all) {
-        const Outcome outcome = invoke(args);
-        BOOST_TEST(outcome.code == 0);
-        BOOST_TEST(outcome.err == "");
-        BOOST_TEST(outcome.out.rfind("Examples:\n  tessera ", 0) == 0U);
-        const std::size_t second = outcome.out.find('\n', 10) + 1;
-        BOOST_TEST(outcome.out.substr(second, 10) == "  tessera ");
+BOOST_AUTO_TEST_CASE(help_begins_with_usage_a_sentence_and_two_examples) {
+    const std::string examples = "Examples:\n  tessera ";
+    const auto check_examples = [&](const std::string& text) {
+        const std::size_t at = text.find(examples);
+        BOOST_REQUIRE(at != std::string::npos);
+        const std::size_t second = text.find('\n', at + examples.size()) + 1;
+        BOOST_TEST(text.substr(second, 10) == "  tessera ");
+        return at;
+    };
+    BOOST_TEST(check_examples(invoke({"--help"}).out) == 0U);
+    for (const auto& command : command_table()) {
+        BOOST_TEST_CONTEXT(command.name) {
+            const Outcome outcome = invoke({command.name, "--help"});
+            BOOST_TEST(outcome.code == 0);
+            BOOST_TEST(outcome.err == "");
+            BOOST_TEST(outcome.out.starts_with("Usage: tessera " + std::string(command.name)));
+            const std::size_t sentence = outcome.out.find("\n\n") + 2;
+            const std::size_t end = outcome.out.find("\n\n", sentence);
+            BOOST_TEST(outcome.out[end - 1] == '.');
+            BOOST_TEST(outcome.out.find('\n', sentence) == end);
+            check_examples(outcome.out);
+        }
+    }
+    BOOST_TEST(invoke({"model", "-h"}).out == invoke({"model", "--help"}).out);
+}
+
+// A command that has many options shows the common ones; --help-all has every one.
+BOOST_AUTO_TEST_CASE(help_has_common_options_and_help_all_has_all) {
+    const std::string common = invoke({"map", "--help"}).out;
+    const std::string all = invoke({"map", "--help-all"}).out;
+    for (const char* option : {"--arch ] ARCH", "--metric METRIC", "--max-time ", "--output ] DIR"}) {
+        BOOST_TEST(common.find(option) != std::string::npos, option);
+    }
+    for (const char* option : {"--imperfect-temporal", "--compat MODEL", "--einsum-orders"}) {
+        BOOST_TEST(common.find(option) == std::string::npos, option);
+    }
+    BOOST_TEST(common.find("more options: tessera map --help-all\n") != std::string::npos);
+    BOOST_TEST(std::count(common.begin(), common.end(), '\n') < 50);
+    for (const auto& command : command_table()) {
+        const std::string text = invoke({command.name, "--help-all"}).out;
+        const auto own = command.text();
+        for (const auto& option : own.options.options()) {
+            BOOST_TEST(text.find("--" + option->long_name()) != std::string::npos,
+                       command.name << " " << option->long_name());
+        }
     }
 }
 
@@ -105,6 +142,8 @@ BOOST_AUTO_TEST_CASE(values_of_options_are_checked) {
     wrong(with("--seed", "-1"), "a whole number from 0");
     wrong(with("--mapper", "fm"), "--mapper: unknown mapper 'fm'");
     wrong(with("--strategy", "randm"), "--strategy: unknown search strategy 'randm'");
+    wrong(with("--mapper", "unfused"),
+          "'unfused' is a baseline of a paper, and is called 'transfusion:unfused'");
     wrong(with("--mapper", ""), "--mapper: unknown mapper ''");
     wrong(with("--model", "looptre"),
           "--model: unknown cost model 'looptre'; did you mean 'looptree'?");

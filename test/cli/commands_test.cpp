@@ -250,6 +250,8 @@ BOOST_AUTO_TEST_CASE(manual_pages_have_every_option_and_are_clean) {
             BOOST_TEST(contains(shown, "tessera-" + std::string(command.name) + " - "), shown);
             for (const auto& option : text.options.options()) {
                 BOOST_TEST(contains(shown, "--" + option->long_name()), option->long_name());
+                // Long names of two letters are no letters.
+                BOOST_TEST(!contains(shown, " " + option->long_name() + ", --"), shown);
             }
         }
     }
@@ -277,6 +279,14 @@ BOOST_AUTO_TEST_CASE(bash_completes_commands_options_and_names) {
     BOOST_TEST(offered("tessera model --workload name") == "name-of-workload\n");
     BOOST_TEST(offered("tessera map --mapper n") == "name-of-mapper\n");
     BOOST_TEST(offered("tessera map --metric ed") == "edp\n");
+    BOOST_TEST(offered("tessera map --metric energy,lat") == "energy,latency\n");
+    BOOST_TEST(offered("tessera model --by component,einsum,te") == "component,einsum,tensor\n");
+    BOOST_TEST(offered("tessera model b") == "\n");
+    BOOST_TEST(offered("tessera map --einsum-orders f") == "file\n");
+    BOOST_TEST(offered("tessera map --knob n") == "name-of-knob\n");
+    BOOST_TEST(offered("tessera map --knob search.strategy = ") == "name-of-value\n");
+    BOOST_TEST(offered("tessera map --knob search.strategy = n") == "name-of-value\n");
+    BOOST_TEST(offered("tessera map -D n") == "name-of-define\n");
     BOOST_TEST(offered("tessera init wo") == "workload\n");
     BOOST_TEST(offered("tessera help sh") == "show\n");
     for (const char* shell : {"zsh", "fish"}) {
@@ -291,6 +301,14 @@ BOOST_AUTO_TEST_CASE(bash_completes_commands_options_and_names) {
     BOOST_TEST(invoke({"completion", "words", "arch"}).prints("eyeriss\n"));
     BOOST_TEST(invoke({"completion", "words", "mapper"}).prints("ffm\n"));
     BOOST_TEST(invoke({"completion", "words", "knob"}).prints("annealing."));
+    BOOST_TEST(invoke({"completion", "words", "value", "transfusion.tiles"}).out ==
+               "free\ntileseek\n");
+    const Outcome values = invoke({"completion", "words", "knob-values"});
+    BOOST_TEST(values.prints("transfusion.tiles=\ntransfusion.tiles=free\n"));
+    const Outcome defines = invoke(
+        {"completion", "words", "define", "tessera", "map", "-a", "tpu-v4i", "-w", "gpt3-6.7b"});
+    BOOST_TEST(defines.prints("TOKENS=\n"), defines.out);
+    BOOST_TEST(invoke({"completion", "words", "define", "map", "-a", "none", "-w"}).out == "");
     BOOST_TEST(invoke({"completion", "csh"}).code == 2);
 }
 

@@ -96,4 +96,71 @@ BOOST_AUTO_TEST_CASE(a_kept_input_that_was_changed_is_not_used) {
     BOOST_TEST(refused.says("other content in the architecture"), refused.err);
 }
 
+BOOST_AUTO_TEST_CASE(an_input_that_is_named_again_is_read_again) {
+    const Kept kept;
+    BOOST_REQUIRE_EQUAL(kept.map({}).code, 0);
+    kept.other();
+    const Outcome again = invoke({"rerun", kept.run, "-a", kept.arch});
+    BOOST_TEST(again.code == 2);
+    BOOST_TEST(again.says("other content in the architecture"), again.err);
+    BOOST_TEST(!again.says("what the run keeps"), again.err);
+}
+
+BOOST_AUTO_TEST_CASE(included_files_are_kept_too) {
+    const Kept kept;
+    std::filesystem::create_directory(kept.at("parts"));
+    kept.file("parts/arch.yaml", small_arch);
+    kept.file("arch.yaml", "include: parts/../parts/arch.yaml\n");
+    BOOST_REQUIRE_EQUAL(kept.map({}).code, 0);
+    BOOST_TEST(kept.read("run/input-2.yaml") == small_arch);
+    BOOST_TEST(kept.read("run/input-3.yaml") == small_workload);
+    std::string text = small_arch;
+    kept.file("parts/arch.yaml", text.replace(text.find("energy: 10"), 10, "energy: 99"));
+    const Outcome again = invoke({"rerun", kept.run});
+    BOOST_TEST(again.code == 0, again.err);
+    BOOST_TEST(again.says("parts/arch.yaml was changed since the run"), again.err);
+    BOOST_TEST(again.says("the result is the same as"), again.err);
+}
+
+BOOST_AUTO_TEST_CASE(a_link_in_place_of_a_kept_input_is_not_followed) {
+    const Kept kept;
+    BOOST_REQUIRE_EQUAL(kept.map({}).code, 0);
+    std::filesystem::remove(kept.at("run/input-1.yaml"));
+    std::filesystem::create_symlink(kept.arch, kept.at("run/input-1.yaml"));
+    const Outcome read = invoke({"rerun", kept.run});
+    BOOST_TEST(read.code == 2);
+    BOOST_TEST(read.says("input-1.yaml: is no regular file; remove it"), read.err);
+    const std::string mine = kept.file("mine.yaml", "mine\n");
+    std::filesystem::remove(kept.at("run/input-1.yaml"));
+    std::filesystem::create_symlink(mine, kept.at("run/input-1.yaml"));
+    BOOST_TEST(kept.map({"--force"}).code == 2);
+    BOOST_TEST(kept.read("mine.yaml") == "mine\n");
+}
+
+// run.json names kept files; whoever gave the folder away wrote it.
+BOOST_AUTO_TEST_CASE(kept_inputs_lie_in_the_folder) {
+    const Kept kept;
+    BOOST_REQUIRE_EQUAL(kept.map({}).code, 0);
+    std::filesystem::rename(kept.at("run/input-1.yaml"), kept.at("input-1.yaml"));
+    for (const char* name : {"../input-1.yaml", "input-1.yaml/../../input-1.yaml", ".", ""}) {
+        Json run = Json::parse(kept.read("run/run.json"));
+        run["inputs"][0]["kept"] = name;
+        kept.file("run/run.json", run.dump());
+        kept.other();
+        const Outcome refused = invoke({"rerun", kept.run});
+        BOOST_TEST(refused.code == 2, name);
+        BOOST_TEST(refused.says("other content in the architecture"), refused.err);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_huge_input_is_not_kept) {
+    const Kept kept;
+    kept.file("arch.yaml", std::string(small_arch) + "#" + std::string(17 << 20, 'x') + "\n");
+    BOOST_REQUIRE_EQUAL(kept.map({}).code, 0);
+    BOOST_TEST(!std::filesystem::exists(kept.at("run/input-1.yaml")));
+    BOOST_TEST(kept.read("run/input-2.yaml") == small_workload);
+    BOOST_TEST(!Json::parse(kept.read("run/run.json"))["inputs"][0].contains("kept"));
+    BOOST_TEST(invoke({"rerun", kept.run}).code == 0);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -85,9 +85,9 @@ BOOST_AUTO_TEST_CASE(einsum_orders_that_are_too_many_are_named_in_the_statement)
                  "-q",  "--mapspace", "full",   "--metric", "energy,latency"};
     BOOST_TEST(invoke(args).prints("Einsums in file order, other orders were not searched"));
     args.insert(args.end(), {"--einsum-orders", "file"});
-    BOOST_TEST(invoke(args).prints(", Einsums in file order)"));
+    BOOST_TEST(invoke(args).prints(", Einsums in file order."));
     BOOST_TEST(invoke(joined(joined({"map"}, problems()[0]), {"-q", "--mapspace", "full"}))
-                   .prints("all Einsum orders)"));
+                   .prints("all Einsum orders."));
 }
 
 BOOST_AUTO_TEST_CASE(unfused_puts_every_tensor_into_the_outermost_memory) {

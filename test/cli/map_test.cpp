@@ -309,7 +309,7 @@ BOOST_AUTO_TEST_CASE(what_ended_a_search_is_said) {
     };
     const Outcome gap = ended_by("gap");
     BOOST_TEST(gap.prints("--gap was reached"), gap.out);
-    BOOST_TEST(gap.prints("; no bound yet"), gap.out);
+    BOOST_TEST(gap.prints("No lower bound is known yet."), gap.out);
     const Outcome stopped = ended_by("stop");
     BOOST_TEST(stopped.prints("an interrupt stopped the search"), stopped.out);
 }

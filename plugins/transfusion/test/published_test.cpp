@@ -254,7 +254,7 @@ BOOST_AUTO_TEST_CASE(what_the_published_evaluation_cannot_say_is_refused) {
         "give -D KEY_TILE=16");
     refused<UserError>(
         [] {
-            map(Loaded({"edge", "t5", 1024}), "flat", "tf-paper");
+            map(Loaded({"edge", "t5", 1024}), "transfusion:flat", "tf-paper");
         },
         "give -D CASCADE=3");
     refused<UserError>(
@@ -274,7 +274,9 @@ BOOST_AUTO_TEST_CASE(what_the_published_evaluation_cannot_say_is_refused) {
         "stand in one !Pipeline");
     const Loaded both({"edge", "t5", 1024, false, "1"});
     refused<IllegalMapping>(
-        [&] { both.evaluate(map(both, "fusemax", "transfusion").solutions.at(0).mapping); },
+        [&] {
+            both.evaluate(map(both, "transfusion:fusemax", "transfusion").solutions.at(0).mapping);
+        },
         "method fusemax of TransFusion's evaluation runs Einsum 'LM' on the 1D array");
 }
 

@@ -250,8 +250,10 @@ BOOST_AUTO_TEST_CASE(all_methods_on_a_small_layer) {
     three["CASCADE"] = "3";
     const mapspace::MapSpaceOptions space;
     std::map<std::string, double> latency_s;
-    for (const char* mapper : {"unfused", "flat", "fusemax", "fusemax-layerfuse", "transfusion"}) {
-        const bool passes = std::string(mapper) == "unfused" || std::string(mapper) == "flat";
+    for (const char* mapper : {"transfusion:unfused", "transfusion:flat", "transfusion:fusemax",
+                               "transfusion:fusemax-layerfuse", "transfusion"}) {
+        const bool passes = std::string(mapper) == "transfusion:unfused" ||
+                            std::string(mapper) == "transfusion:flat";
         const Case small = layer("transfusion-t5", "transfusion-edge", passes ? three : sizes);
         const auto result = map(mapper, small);
         BOOST_TEST_REQUIRE(result.solutions.size() == 1u);
@@ -271,20 +273,21 @@ BOOST_AUTO_TEST_CASE(all_methods_on_a_small_layer) {
         latency_s[mapper] = solution.report.latency_s();
         BOOST_TEST(solution.report.pipelines.empty() == passes);
     }
-    BOOST_TEST(latency_s["transfusion"] <= latency_s["fusemax-layerfuse"]);
+    BOOST_TEST(latency_s["transfusion"] <= latency_s["transfusion:fusemax-layerfuse"]);
     const Case one = layer("transfusion-t5", "transfusion-edge", sizes);
     const auto plain = map("transfusion", one, "looptree");
     BOOST_TEST(plain.solutions.at(0).report.pipelines.empty());
     BOOST_TEST(plain.solutions[0].report.latency_s() >= latency_s["transfusion"]);
     BOOST_TEST(says(plain.reasons.back(), "--model transfusion"));
-    BOOST_CHECK_THROW(map("flat", one), UserError);
+    BOOST_CHECK_THROW(map("transfusion:flat", one), UserError);
     // Of other workloads every Einsum is mapped by itself: through memory, one after the other.
     const auto other = map("transfusion", two_units("9", chain));
     BOOST_TEST(other.solutions.at(0).report.latency_s() == 50);
     BOOST_TEST(says(other.reasons.at(0), "by itself"));
     const spec::Defines few = {{"BATCH", "1"}, {"TOKENS", "64"}, {"KEY_TILE", "16"}};
-    BOOST_CHECK_THROW(map("fusemax", layer("attention-one-pass", "transfusion-edge", few)),
-                      UserError);
+    BOOST_CHECK_THROW(
+        map("transfusion:fusemax", layer("attention-one-pass", "transfusion-edge", few)),
+        UserError);
 }
 
 BOOST_AUTO_TEST_CASE(a_stop_takes_the_first_of_everything) {
@@ -327,10 +330,10 @@ BOOST_AUTO_TEST_CASE(a_stop_takes_the_first_of_everything) {
 BOOST_AUTO_TEST_CASE(a_given_mapping_is_kept_if_it_is_better) {
     const spec::Defines sizes = {{"BATCH", "2"}, {"TOKENS", "64"}, {"KEY_TILE", "16"}};
     const Case small = layer("transfusion-t5", "transfusion-edge", sizes);
-    const auto better = map("transfusion", small), worse = map("fusemax", small);
+    const auto better = map("transfusion", small), worse = map("transfusion:fusemax", small);
     mapper::Options options;
     options.start = better.solutions;
-    const auto kept = map("fusemax", small, "transfusion", options);
+    const auto kept = map("transfusion:fusemax", small, "transfusion", options);
     BOOST_TEST_REQUIRE(kept.solutions.size() == 1u);
     BOOST_TEST(kept.solutions[0].report.latency_s() == better.solutions[0].report.latency_s());
     BOOST_TEST(says(kept.reasons.back(), "given"));
@@ -347,7 +350,7 @@ BOOST_AUTO_TEST_CASE(a_phase_gives_way_in_what_overlaps_before_it_does_in_tiles)
     const Case llama = layer("transfusion-llama3", "transfusion-cloud",
                              {{"TOKENS", "16384"}, {"KEY_TILE", "256"}});
     BOOST_TEST(map("transfusion", llama).solutions.at(0).report.latency_s() <=
-               map("fusemax-layerfuse", llama).solutions.at(0).report.latency_s());
+               map("transfusion:fusemax-layerfuse", llama).solutions.at(0).report.latency_s());
 }
 
 // The 2D array does QK 64, LM 1, SLN 7, SLD 1 and SLNV 64 operations for each pair of tokens and

@@ -29,6 +29,15 @@ constexpr const char* examples =
     R"(  tessera plugins list
   tessera plugins help search
   tessera plugins new search my_strategy && cd my_strategy && make && make check
+
+  Actions:
+    list         mappers, strategies and cost models, built in and loaded
+    info NAME    what one is, and where it comes from
+    help NAME    its knobs: default, values, unit
+    schema NAME  JSON Schema of its knobs
+    check NAME   run the contract tests on it; NAME may be a file, such as ./tessera-mine.so
+    new KIND NAME
+                 write a folder NAME with a plugin to start from; KIND: search, mapper or model
 )";
 
 /// One component of any kind.
@@ -182,24 +191,6 @@ CommandText plugins_text() {
     return {"ACTION [NAME] [options]", examples, result};
 }
 
-namespace {
-
-constexpr const char* actions = R"(
-tessera plugins ACTION [NAME] [OPTIONS]
-
-Actions:
-  list         mappers, strategies and cost models, built in and loaded
-  info NAME    what one is, and where it comes from
-  help NAME    its knobs: default, values, unit
-  schema NAME  JSON Schema of its knobs
-  check NAME   run the contract tests on it; NAME may be a file, such as ./tessera-mine.so
-  new KIND NAME
-               write a folder NAME with a plugin to start from; KIND: search, mapper or model
-
-)";
-
-}  // namespace
-
 int plugins_command(const std::vector<std::string>& args, std::ostream& out, std::ostream&) {
     const options::options_description known = plugins_text().options;
     std::vector<std::string> words, rest;
@@ -207,9 +198,8 @@ int plugins_command(const std::vector<std::string>& args, std::ostream& out, std
         (rest.empty() && arg.rfind("-", 0) != 0 ? words : rest).push_back(arg);
     }
     const Arguments arguments("plugins", rest, known);
-    if (arguments.flag("help") || words.empty()) {
-        print_help(out, std::string(examples) + actions, known);
-        return words.empty() && !arguments.flag("help") ? ExitCode::user_error : ExitCode::ok;
+    if (words.empty()) {
+        throw UserError("tessera plugins takes an action first; see tessera plugins --help");
     }
     const std::vector<std::string> names = {"list", "info", "help", "schema", "check", "new"};
     if (std::find(names.begin(), names.end(), words[0]) == names.end()) {

@@ -19,17 +19,6 @@ constexpr const char* examples =
   tessera map -a snowcat -w matmuls -D N_EINSUMS=4 --metric energy,latency --json
 )";
 
-constexpr const char* rerun_help =
-    R"(Examples:
-  tessera rerun runs/gpt3
-  tessera rerun runs/gpt3 -o runs/gpt3-again
-
-tessera rerun DIR [options of map]
-
-Runs the command of a run directory again, with the inputs that the folder keeps, and says whether
-the result is the same. Options given here replace those of the command.
-)";
-
 }  // namespace
 
 CommandText map_text() {
@@ -80,7 +69,8 @@ void tell_changed(const StoredRun& run, const Arguments& arguments, std::ostream
 /// `map -o DIR --resume` without inputs: the command is in the folder.
 int resume_stored(const std::vector<std::string>& args, const Arguments& arguments,
                   const options::options_description& known, std::ostream& out, std::ostream& err) {
-    const StoredRun stored{base::Directory(arguments.text("output"))};
+    StoredRun stored{base::Directory(arguments.text("output"))};
+    stored.read_anew(known, args);
     const std::string again = "tessera map --resume -o " + arguments.text("output");
     std::vector<std::string> full = stored.arguments(known, args, again);
     const std::vector<std::string> now = with_absolute(args, known);
@@ -104,10 +94,6 @@ CommandText rerun_text() {
 int map_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
     const options::options_description known = map_text().options;
     const Arguments arguments("map", args, known);
-    if (arguments.flag("help")) {
-        print_help(out, examples, known);
-        return ExitCode::ok;
-    }
     const bool bare = !arguments.has("arch") && !arguments.has("workload");
     if (bare && arguments.flag("resume") && arguments.has("output")) {
         return resume_stored(args, arguments, known, out, err);
@@ -119,16 +105,13 @@ int map_command(const std::vector<std::string>& args, std::ostream& out, std::os
 
 int rerun_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
     const options::options_description known = map_text().options;
-    if (args.empty() || args.front() == "--help" || args.front() == "-h") {
-        out << rerun_help;
-        return args.empty() ? ExitCode::user_error : ExitCode::ok;
-    }
-    if (args.front().rfind('-', 0) == 0) {
+    if (args.empty() || args.front().rfind('-', 0) == 0) {
         throw UserError("tessera rerun takes the folder of a run first; see tessera rerun --help");
     }
-    const StoredRun original{base::Directory(std::filesystem::absolute(args.front()))};
+    StoredRun original{base::Directory(std::filesystem::absolute(args.front()))};
     const std::vector<std::string> more(args.begin() + 1, args.end());
     const Arguments valid("map", more, known);
+    original.read_anew(known, more);
     const std::string again = "tessera rerun " + args.front();
     std::vector<std::string> full = original.arguments(known, more, again);
     const std::vector<std::string> now = with_absolute(more, known);

@@ -24,6 +24,7 @@
 #include "mapping_view.hpp"
 #include "reading_limit.hpp"
 #include "run_description.hpp"
+#include "spec/kept_files.hpp"
 #include "spec/reader.hpp"
 #include "tessera/mapper/order.hpp"
 #include "tessera/session.hpp"
@@ -349,6 +350,7 @@ private:
     SummaryTables tables_;
     Ui ui_ = Ui::line;
     std::optional<io::RunDirectory> folder_;
+    spec::ReadOnce one_text_of_each_file_;
     std::optional<Inputs> inputs_;
     std::optional<Session> session_;
     Session::Turn turn_;

@@ -8,6 +8,7 @@
 #include "base/printable.hpp"
 #include "cli/cli.hpp"
 #include "cli/commands.hpp"
+#include "cli/help/help.hpp"
 #include "cli/plugins/components.hpp"
 #include "cli/timeloop/timeloop.hpp"
 #include "tessera/base/error.hpp"
@@ -28,7 +29,9 @@ Commands:
 )";
 
 constexpr const char* help_tail = R"(
-  tessera COMMAND --help    options of a command; also: tessera help COMMAND
+  tessera COMMAND --help    common options of a command; also: tessera help COMMAND
+  tessera COMMAND --help-all
+                            all of them
   tessera --version         version, commit and compiler
 
 )";
@@ -77,6 +80,11 @@ int dispatch(const std::vector<std::string>& args, std::ostream& out, std::ostre
                 load_plugins(rest, err);
             }
             const std::optional<int> code = timeloop_inputs(first, rest, out, err);
+            const HelpAsked help = help_asked(rest);
+            if (!code && help != HelpAsked::none) {
+                print_command_help(out, command, help == HelpAsked::all);
+                return ExitCode::ok;
+            }
             return code ? *code : command.function(rest, out, err);
         }
         names.push_back(command.name);
@@ -162,8 +170,8 @@ const std::vector<Command>& command_table() {
          train_text, true},
         {"plugins", "list mappers, strategies and cost models; their knobs", plugins_command,
          plugins_text, true},
-        {"rerun", "run the command of a run directory again and compare", rerun_command, rerun_text,
-         true},
+        {"rerun", "run the command of a run directory again, with the inputs it keeps, and compare",
+         rerun_command, rerun_text, true},
         {"completion", "completion of words for bash, zsh or fish", completion_command,
          completion_text, true},
         {"man", "the manual pages", man_command, man_text, false},

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <thread>
+#include <utility>
 
 #include "base/directory.hpp"
 #include "cli/answer/proof.hpp"
@@ -94,15 +96,24 @@ std::string kept_name(std::size_t number, const std::string& path) {
     return "input-" + std::to_string(number) + (path.ends_with(".cfg") ? ".cfg" : ".yaml");
 }
 
+namespace {
+
+/// The text that is kept of a file, if one is.
+std::optional<std::string> kept_of(const InputFile& file) {
+    std::string text = spec::read_bytes(file.path);
+    const bool good = text.size() <= largest_kept_bytes && io::sha256(text) == file.sha256;
+    return good ? std::optional(std::move(text)) : std::nullopt;
+}
+
+}  // namespace
+
 std::map<std::string, std::string> kept_inputs(const Inputs& inputs) {
     std::map<std::string, std::string> files;
     std::size_t number = 0;
     for (const InputFile& file : inputs.files) {
         ++number;
-        // A file that was changed meanwhile is not what the search read.
-        const std::string text = spec::read_bytes(file.path);
-        if (io::sha256(text) == file.sha256) {
-            files[kept_name(number, file.path)] = text;
+        if (std::optional<std::string> text = kept_of(file)) {
+            files[kept_name(number, file.path)] = std::move(*text);
         }
     }
     return files;
@@ -125,10 +136,13 @@ io::Json run_json(const std::vector<std::string>& args, const Inputs& inputs,
     root["inputs"] = io::Json::array();
     std::size_t number = 0;
     for (const InputFile& file : inputs.files) {
-        root["inputs"].push_back({{"role", file.role},
-                                  {"path", io::exact(file.path)},
-                                  {"sha256", file.sha256},
-                                  {"kept", kept_name(++number, file.path)}});
+        io::Json one = {
+            {"role", file.role}, {"path", io::exact(file.path)}, {"sha256", file.sha256}};
+        ++number;
+        if (kept_of(file)) {
+            one["kept"] = kept_name(number, file.path);
+        }
+        root["inputs"].push_back(std::move(one));
     }
     root["defines"] = defines_json(arguments.defines());
     root["options"] = options_json(settings, arguments, components, inputs.compat);

@@ -14,7 +14,9 @@ namespace tessera::cli {
 
 /// The file of the run folder that keeps the text of an input, which are counted from 1.
 std::string kept_name(std::size_t number, const std::string& path);
-/// The texts of all inputs, by that name.
+/// Files that are larger are not kept.
+inline constexpr std::size_t largest_kept_bytes = 16U << 20U;
+/// The texts of the inputs that are kept, by that name.
 std::map<std::string, std::string> kept_inputs(const Inputs& inputs);
 
 /// run.json. Does not change when the run is resumed.

@@ -56,6 +56,15 @@ io::ParsedJson plugin_contents(const io::ParsedJson& run) {
     return result;
 }
 
+/// Whether the file is that text; one that cannot be read is not.
+bool is_text_of(const std::string& path, const std::string& text) {
+    try {
+        return base::read_regular_file(path) == text;
+    } catch (const UserError&) {
+        return false;
+    }
+}
+
 }  // namespace
 
 std::string shell_word(const std::string& word) {
@@ -128,15 +137,27 @@ void StoredRun::read_kept(const base::Directory& folder) {
     }
 }
 
+void StoredRun::read_anew(const options::options_description& known,
+                          const std::vector<std::string>& given) {
+    for (const Given& option : parse(given, known)) {
+        const std::string role = option.name == "arch" ? "architecture" : option.name;
+        for (const io::ParsedJson& input : json_["inputs"]) {
+            if (text_at(input, "role") == role) {
+                kept_.erase(input_path(input));
+            }
+        }
+    }
+}
+
 std::string StoredRun::input_path(const io::ParsedJson& input) const {
-    return fs::absolute(directory() / *text_at(input, "path")).lexically_normal().string();
+    return spec::file_identity((directory() / *text_at(input, "path")).string());
 }
 
 std::vector<std::string> StoredRun::changed_inputs() const {
     std::vector<std::string> lines;
     for (const auto& [path, text] : kept_) {
         std::error_code ignored;
-        if (fs::is_regular_file(path, ignored) && base::read_regular_file(path) != text) {
+        if (fs::is_regular_file(path, ignored) && !is_text_of(path, text)) {
             lines.push_back(base::one_line(path) +
                             " was changed since the run; what the run keeps of it is used");
         }

@@ -49,6 +49,9 @@ public:
     const std::map<std::string, std::string>& kept() const {
         return kept_;
     }
+    /// Inputs that these arguments of its sub-command name are read as they are now.
+    void read_anew(const options::options_description& known,
+                   const std::vector<std::string>& given);
     /// Inputs of which there is another text now than the folder keeps: a line each.
     std::vector<std::string> changed_inputs() const;
 

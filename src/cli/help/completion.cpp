@@ -9,9 +9,11 @@
 #include "base/data_path.hpp"
 #include "cli/cli.hpp"
 #include "cli/commands.hpp"
+#include "cli/help/help.hpp"
 #include "cli/plugins/components.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/plugin/registry.hpp"
+#include "tessera/spec/directives.hpp"
 
 namespace tessera::cli {
 
@@ -32,9 +34,7 @@ std::vector<Option> options_of(const CommandText& text) {
     for (const auto& option : text.options.options()) {
         Option one;
         one.name = option->long_name();
-        const std::string shown =
-            option->canonical_display_name(options::command_line_style::allow_dash_for_short);
-        one.letter = shown.size() == 2 ? shown : "";
+        one.letter = letter_of(*option);
         one.text = option->description();
         if (option->semantic()->max_tokens() > 0) {
             one.value = option->semantic()->name();
@@ -48,7 +48,8 @@ std::vector<Option> options_of(const CommandText& text) {
 /// Words known by now for an option's value.
 std::string choices(const std::string& option) {
     static const std::pair<const char*, const char*> known[] = {
-        {"metric", "edp energy latency traffic energy,latency"},
+        {"metric", "edp energy latency traffic"},
+        {"einsum-orders", "all file"},
         {"mapspace", "full accelforge timeloop"},
         {"ui", "auto tui line json snapshots none"},
         {"format", "html md svg csv"},
@@ -65,14 +66,24 @@ std::string choices(const std::string& option) {
     return "";
 }
 
+/// Whether the value of an option is a list with commas.
+bool is_list(const std::string& option) {
+    return option == "by" || option == "metric" || option == "mapper";
+}
+
 /// The kind of words that `tessera completion words` prints for an option's value, or nothing.
 std::string asked(const std::string& option) {
-    for (const char* kind : {"arch", "workload", "mapper", "strategy", "model", "knob"}) {
+    for (const char* kind : {"arch", "workload", "mapper", "strategy", "model", "knob", "define"}) {
         if (option == kind) {
             return kind;
         }
     }
     return "";
+}
+
+/// The same for shells that do not divide NAME=VALUE.
+std::string whole_words(const std::string& kind) {
+    return kind == "knob" ? "knob-values" : kind;
 }
 
 /// What may follow the command's name besides options.
@@ -117,19 +128,31 @@ void bash(std::ostream& out) {
     out << "# Completion of tessera for bash; made by `tessera completion bash`.\n"
            "_tessera() {\n"
            "    local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
-           "    local command=${COMP_WORDS[1]} words=\n"
+           "    local command=${COMP_WORDS[1]} words= name= option= list= head=\n"
            "    COMPREPLY=()\n"
            "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
            "        COMPREPLY=($(compgen -W '"
         << command_names() << " help --help --version' -- \"$current\"))\n"
         << "        return\n"
            "    fi\n"
+           "    # '=' divides words: NAME = VALUE.\n"
+           "    if [ \"$current\" = = ]; then\n"
+           "        name=$before option=${COMP_WORDS[COMP_CWORD-2]} current=\n"
+           "    elif [ \"$before\" = = ]; then\n"
+           "        name=${COMP_WORDS[COMP_CWORD-2]} option=${COMP_WORDS[COMP_CWORD-3]}\n"
+           "    fi\n"
+           "    if [ \"$option\" = --knob ]; then\n"
+           "        words=$(tessera completion words value \"$name\" 2>/dev/null)\n"
+           "        COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
+           "        return\n"
+           "    fi\n"
            "    case $before in\n";
     for (const Option& option : options_with_words()) {
         out << "        --" << option.name << (option.letter.empty() ? "" : "|" + option.letter)
-            << ") ";
+            << ") " << (is_list(option.name) ? "list=1 " : "");
         if (const std::string kind = asked(option.name); !kind.empty()) {
-            out << "words=$(tessera completion words " << kind << " 2>/dev/null) ;;\n";
+            out << "words=$(tessera completion words " << kind
+                << (kind == "define" ? " \"${COMP_WORDS[@]}\"" : "") << " 2>/dev/null) ;;\n";
         } else if (const std::string words = choices(option.name); !words.empty()) {
             out << "words='" << words << "' ;;\n";
         } else {
@@ -138,7 +161,9 @@ void bash(std::ostream& out) {
     }
     out << "    esac\n"
            "    if [ -n \"$words\" ]; then\n"
-           "        COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
+           "        [[ $list && $current == *,* ]] && head=${current%,*},\n"
+           "        COMPREPLY=($(compgen -P \"$head\" -W \"$words\" -- \"${current#\"$head\"}\"))\n"
+           "        [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace 2>/dev/null\n"
            "        return\n"
            "    fi\n"
            "    case $command in\n"
@@ -186,7 +211,7 @@ void zsh(std::ostream& out) {
            "# Completion of tessera for zsh; made by `tessera completion zsh`.\n"
            "_tessera_words() {\n"
            "    local -a words\n"
-           "    words=(${(f)\"$(tessera completion words $1 2>/dev/null)\"})\n"
+           "    words=(${(f)\"$(tessera completion words \"$@\" 2>/dev/null)\"})\n"
            "    compadd -a words\n"
            "}\n"
            "_tessera() {\n"
@@ -215,13 +240,16 @@ void zsh(std::ostream& out) {
             if (!option.value.empty()) {
                 const std::string kind = asked(option.name), words = choices(option.name);
                 const bool folder = option.value == "DIR" || option.value == "RUN";
-                rest += ":" + option.value + ":" +
-                        (kind == "arch" || kind == "workload"
-                             ? "{ _tessera_words " + kind + "; _files }"
-                         : !kind.empty()  ? "{ _tessera_words " + kind + " }"
-                         : !words.empty() ? "(" + words + ")"
-                         : folder         ? "_files -/"
-                                          : "_files");
+                rest +=
+                    ":" + option.value + ":" +
+                    (kind == "arch" || kind == "workload"
+                         ? "{ _tessera_words " + kind + "; _files }"
+                     : kind == "define"     ? "{ _tessera_words define $words }"
+                     : !kind.empty()        ? "{ _tessera_words " + whole_words(kind) + " }"
+                     : is_list(option.name) ? "{ _values -s , " + option.name + " " + words + " }"
+                     : !words.empty()       ? "(" + words + ")"
+                     : folder               ? "_files -/"
+                                            : "_files");
             }
             out << " \\\n            "
                 << (option.letter.empty()
@@ -258,7 +286,10 @@ void fish(std::ostream& out) {
                 const std::string kind = asked(option.name), words = choices(option.name);
                 out << " -r";
                 if (!kind.empty()) {
-                    out << " -a '(tessera completion words " << kind << " 2>/dev/null)'";
+                    out << " -a '(tessera completion words " << whole_words(kind)
+                        << (kind == "define" ? " (commandline -opc)" : "") << " 2>/dev/null)'";
+                } else if (is_list(option.name)) {
+                    out << " -a '(__fish_append , " << words << ")'";
                 } else if (!words.empty()) {
                     out << " -a '" << words << "'";
                 }
@@ -281,21 +312,64 @@ void fish(std::ostream& out) {
     }
 }
 
+/// A flag is 0 or 1.
+std::vector<std::string> values_of(const plugin::Knob& knob) {
+    return knob.type == plugin::KnobType::flag ? std::vector<std::string>{"0", "1"} : knob.choices;
+}
+
+/// What print_words() prints of components: their names, their knobs as "NAME.KNOB=", these with
+/// known values, too, or the values of one knob alone.
+struct Printed {
+    bool names = false, knobs = false, values = false;
+    std::string of;  ///< "NAME.KNOB"
+};
+
 template <class Role>
-void print_components(std::ostream& out, const char* knobs_of) {
+void print_components(std::ostream& out, const Printed& what) {
     for (const plugin::Entry<Role>& entry : plugin::Registry<Role>::instance().entries()) {
-        if (knobs_of == nullptr) {
+        if (what.names) {
             out << entry.name << "\n";
-            continue;
         }
         for (const plugin::Knob& knob : entry.knobs) {
-            out << entry.name << "." << knob.name << "=\n";
+            const std::string name = entry.name + "." + knob.name;
+            if (what.knobs) {
+                out << name << "=\n";
+            }
+            for (const std::string& value : values_of(knob)) {
+                if (what.values) {
+                    out << name << "=" << value << "\n";
+                } else if (what.of == name) {
+                    out << value << "\n";
+                }
+            }
         }
     }
 }
 
-void print_words(const std::string& kind, std::ostream& out) {
-    if (kind == "mapper" || kind == "strategy" || kind == "knob") {
+/// Variables of the files that a command line names.
+void print_variables(std::ostream& out, const std::vector<std::string>& line) {
+    for (std::size_t i = 0; i + 1 < line.size(); ++i) {
+        const bool arch = line[i] == "-a" || line[i] == "--arch";
+        if (!arch && line[i] != "-w" && line[i] != "--workload") {
+            continue;
+        }
+        try {
+            const auto file = find_data(arch ? "arch-specs" : "problem-shapes", line[i + 1]);
+            for (const std::string& name :
+                 spec::declared_variables(spec::load_tree(file.string()))) {
+                out << name << "=\n";
+            }
+        } catch (const UserError&) {
+            // While a line is typed it names no file yet.
+        }
+    }
+}
+
+/// `asked`: the kind, and what belongs to it.
+void print_words(const std::vector<std::string>& asked, std::ostream& out) {
+    const std::string& kind = asked[0];
+    const bool knobs = kind == "knob" || kind == "knob-values" || kind == "value";
+    if (kind == "mapper" || kind == "strategy" || knobs) {
         load_all_optional();  // one that cannot be has no words
     }
     if (kind == "arch" || kind == "workload") {
@@ -304,15 +378,19 @@ void print_words(const std::string& kind, std::ostream& out) {
             out << name << "\n";
         }
     }
-    const char* const knobs = kind == "knob" ? "" : nullptr;
-    if (kind == "mapper" || kind == "knob") {
-        print_components<mapper::Mapper>(out, knobs);
+    if (kind == "define") {
+        print_variables(out, asked);
     }
-    if (kind == "mapper" || kind == "strategy" || kind == "knob") {
-        print_components<search::SearchStrategy>(out, knobs);
+    const Printed what = {!knobs, kind != "value" && knobs, kind == "knob-values",
+                          kind == "value" && asked.size() > 1 ? asked[1] : ""};
+    if (kind == "mapper" || knobs) {
+        print_components<mapper::Mapper>(out, what);
     }
-    if (kind == "model" || kind == "knob") {
-        print_components<model::CostModel>(out, knobs);
+    if (kind == "mapper" || kind == "strategy" || knobs) {
+        print_components<search::SearchStrategy>(out, what);
+    }
+    if (kind == "model" || knobs) {
+        print_components<model::CostModel>(out, what);
     }
 }
 
@@ -326,19 +404,18 @@ CommandText completion_text() {
 
 int completion_command(const std::vector<std::string>& args, std::ostream& out, std::ostream&) {
     const CommandText text = completion_text();
+    // What scripts ask for may have options of other commands in it.
+    if (args.size() >= 2 && args[0] == "words") {
+        print_words({args.begin() + 1, args.end()}, out);
+        return ExitCode::ok;
+    }
     std::vector<std::string> words, rest;
     for (const std::string& word : args) {
         (word.rfind('-', 0) == 0 ? rest : words).push_back(word);
     }
     const Arguments arguments("completion", rest, text.options);
-    if (arguments.flag("help")) {
-        print_help(out, text.examples, text.options);
-        return ExitCode::ok;
-    }
     const std::string shell = words.empty() ? "" : words[0];
-    if (shell == "words" && words.size() == 2) {
-        print_words(words[1], out);
-    } else if (shell == "bash") {
+    if (shell == "bash") {
         bash(out);
     } else if (shell == "zsh") {
         zsh(out);

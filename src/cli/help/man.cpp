@@ -5,6 +5,7 @@
 
 #include "cli/cli.hpp"
 #include "cli/commands.hpp"
+#include "cli/help/help.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/spec/position.hpp"
 
@@ -58,15 +59,14 @@ void page_of(std::ostream& out, const Command& command) {
     out << ".SH SYNOPSIS\n.B tessera " << command.name << "\n" << roff(text.usage) << "\n";
     out << ".SH OPTIONS\n";
     for (const auto& option : text.options.options()) {
-        const std::string shown =
-            option->canonical_display_name(options::command_line_style::allow_dash_for_short);
+        const std::string letter = letter_of(*option);
         std::string value = option->semantic()->max_tokens() > 0 ? option->semantic()->name() : "";
         std::string standard;
         if (const std::size_t at = value.find(" (="); at != std::string::npos) {
             standard = value.substr(at + 3, value.size() - at - 4);
             value.resize(at);
         }
-        out << ".TP\n\\fB" << roff(shown.size() == 2 ? shown + ", " : "") << "\\-\\-"
+        out << ".TP\n\\fB" << roff(letter.empty() ? "" : letter + ", ") << "\\-\\-"
             << roff(option->long_name()) << "\\fR"
             << (value.empty() ? "" : " \\fI" + roff(value) + "\\fR") << "\n"
             << roff(option->description())
@@ -110,10 +110,6 @@ int man_command(const std::vector<std::string>& args, std::ostream& out, std::os
         (word.rfind('-', 0) == 0 ? rest : words).push_back(word);
     }
     const Arguments arguments("man", rest, text.options);
-    if (arguments.flag("help")) {
-        print_help(out, text.examples, text.options);
-        return ExitCode::ok;
-    }
     if (arguments.flag("list")) {
         for (const Command& command : command_table()) {
             out << command.name << "\n";
