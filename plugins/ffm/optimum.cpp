@@ -21,8 +21,6 @@ constexpr double always_tried = 1e-3;
 /// Where cutoffs up to this have failed, energy and latency trade off: each of them alone is looked
 /// for.
 constexpr double near_bound = 0.08;
-/// An incumbent so many times above the cutoff is one to be replaced first.
-constexpr double far_above = 1.5;
 /// Sums for the tables of completions of one join: half a second.
 constexpr std::size_t sums_of_completions = 12'000'000;
 /// By how much cutoffs grow from what the relaxed join of rows has shown.
@@ -235,9 +233,7 @@ void Run::find_optimum() {
             find_simple();
             continue;
         }
-        if (incumbent_.value() > far_above * cutoff && early_due(0)) {
-            find_early();
-        }
+        replace_far_incumbent(cutoff);
         if (excess > near_bound) {
             find_by_objective();
         }

@@ -125,6 +125,11 @@ private:
     /// of the class bounds. Thread rule of the question: any.
     bool early_due(double done) const;
     void find_early();
+
+    /// Whether the incumbent is many times above a bound or a cutoff; if so, find_early() when it
+    /// is due.
+    bool far_above(double bound) const;
+    void replace_far_incumbent(double cutoff);
     void join_early();
     /// Of each thread, at work.
     double seconds_so_far() const;

@@ -190,6 +190,35 @@ BOOST_AUTO_TEST_CASE(a_join_is_given_up_when_too_many_pairs_are_put_together) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_beam_of_few_states_leaves_out_states_and_says_so) {
+    std::mt19937 random(77);
+    int found = 0, left_out = 0;
+    for (int i = 0; i < 400; ++i) {
+        const std::vector<std::vector<PmappingGroup>> groups = random_chain(random);
+        const workload::Workload w = chain(static_cast<int>(groups.size()));
+        const std::vector<TrackedMemory> memories = {{"GLB", 70}};
+        JoinOptions options;
+        options.goal = JoinGoal::edp;
+        const JoinResult exact = join(w, groups, memories, options);
+        options.beam = 1000;
+        options.beam_states = 1;
+        const JoinResult few = join(w, groups, memories, options);
+        BOOST_TEST((few.complete || !few.mappings.empty() || few.failed_at >= 0));
+        left_out += few.complete ? 0 : 1;
+        if (few.complete) {
+            BOOST_TEST(few.mappings.empty() == exact.mappings.empty());
+        }
+        if (!few.mappings.empty()) {
+            ++found;
+            const std::vector<double>& best = exact.mappings.front().objectives;
+            const std::vector<double>& of_few = few.mappings.front().objectives;
+            BOOST_TEST(of_few[0] * of_few[1] >= best[0] * best[1]);
+        }
+    }
+    BOOST_TEST(found > 100);
+    BOOST_TEST(left_out > 20);
+}
+
 BOOST_AUTO_TEST_CASE(fused_pair_peaks_at_both_residents_plus_the_larger_branch) {
     // T1 in GLB under one fused m loop of 8 trips. A: 0.2 resident, 0.4 inside; B: 0.3, 0.55.
     // Peak = 0.2 + 0.3 + max(0.2, 0.25) = 0.75 (bits scaled by 100).

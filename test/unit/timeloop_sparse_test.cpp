@@ -167,7 +167,16 @@ BOOST_AUTO_TEST_CASE(the_mapper_searches_with_sparse_costs_and_proves_nothing) {
     BOOST_TEST(best.stats.sparse);
     BOOST_TEST(best.stats.energy_pj == result.cost.energy_pj);
     BOOST_TEST(best.stats.cycles == result.cost.cycles);
-    BOOST_TEST(best.stats.edp() <= evaluated(input).stats.edp());
+    // The example's mapping is one of the mapspace but for the order of the innermost loops, which
+    // Timeloop does not permute.
+    timeloop::Warnings warnings;
+    auto given =
+        timeloop::read_mapping(input.document, input.problem, input.architecture, warnings);
+    given->levels[0].temporal.permutation = result.best->levels[0].temporal.permutation;
+    const timeloop::Evaluation member =
+        timeloop::evaluate(input.problem, input.architecture, *given, input.model);
+    BOOST_TEST(member.fit.ok());
+    BOOST_TEST(best.stats.edp() <= member.stats.edp());
 }
 
 BOOST_AUTO_TEST_CASE(the_optimal_search_says_that_it_gives_way) {

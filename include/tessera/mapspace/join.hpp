@@ -48,6 +48,9 @@ struct JoinOptions {
     int threads = 1;
     std::size_t beam =
         0;  ///< > 0: keep at most this many rows a step (incumbent search, not exact)
+    /// > 0: of a beam, so many states a step: those whose best rows are best, and those without
+    /// open loops, which anything may follow.
+    std::size_t beam_states = 0;
     /// > 0: given up once a step keeps more rows, or more pairs of rows were put together.
     std::size_t most_rows = 0;
     std::uint64_t most_pairs = 0;

@@ -11,14 +11,16 @@ namespace {
 /// then get some time more.
 constexpr double first_s = 0.5, first_share = 0.25, at_last_s = 1;
 /// The same after the class bounds.
-constexpr double first_of_cutoffs_s = 3;
+constexpr double first_of_cutoffs_s = 1, first_simple_s = 0.5;
+/// An incumbent so many times above a bound or a cutoff is one to be replaced first.
+constexpr double far = 1.5;
 /// It is gone on with when so many times as much time is over as when it ended.
 constexpr double pause = 2;
 /// Of the sampling, and of what follows: at least, and as a share of the time so far.
 constexpr double least_slice_s = 0.15, slice_share = 0.15;
 /// In how many parts the classes of the best mapping so far are looked at.
 constexpr int most_parts = 4;
-constexpr std::size_t rows_of_early_join = 100;
+constexpr std::size_t rows_of_early_join = 100, states_of_early_join = 100;
 
 }  // namespace
 
@@ -38,6 +40,19 @@ bool Run::early_due(double done) const {
     return spent_s >= std::max(early_next_s_, first) && !soon_over && scalar() &&
            context_.switches.early_search && options_.budget.max_evals == 0 &&
            !options_.mapspace.partial_tiles();
+}
+
+bool Run::far_above(double bound) const {
+    return scalar() && incumbent_.value() > far * bound;
+}
+
+void Run::replace_far_incumbent(double cutoff) {
+    if (far_above(cutoff) && seconds_so_far() >= first_simple_s) {
+        find_simple();
+    }
+    if (far_above(cutoff) && early_due(0) && !watch_.stopped()) {
+        find_early();
+    }
 }
 
 void Run::find_early() {
@@ -67,6 +82,7 @@ void Run::join_early() {
     const Groups few = thin(take_groups());
     mapspace::JoinOptions j = join_options();
     j.beam = rows_of_early_join;
+    j.beam_states = states_of_early_join;
     j.completion_sums = 0;  // tables of completions take longer than they save here
     j.order = mapspace::EinsumOrder::file;
     j.stop = watch_.stop();

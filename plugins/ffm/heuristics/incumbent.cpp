@@ -256,6 +256,9 @@ void Run::find_incumbent() {
         // Perfect tile shapes have given one already where some may be partial.
         if (scalar() && context_.switches.beam_search && spaces_.size() > short_chain &&
             (!options_.mapspace.partial_tiles() || incumbent_.solutions.empty())) {
+            if (far_above(lower_bound())) {
+                find_simple();
+            }
             beam_search();
         }
     }
@@ -313,6 +316,7 @@ void Run::beam_search() {
                     return;
                 }
                 beam_join(take_groups(), cutoff, "beam-search");
+                replace_far_incumbent(class_bound);
             }
         }
     }

@@ -12,7 +12,7 @@ using Scratch = TemplateExplorer::Scratch;
 
 /// How far above its class bounds a first mapping's pmappings may be, tried in turn; and how many
 /// partial rows of a template are kept on the way to them.
-constexpr std::size_t simple_beam = 1024;
+constexpr std::size_t simple_beam = 64;
 constexpr double simple_excess[] = {0.05, 0.5, 4.0, std::numeric_limits<double>::infinity()};
 
 /// Where class bounds are not attained: templates of a class that are looked at, those without

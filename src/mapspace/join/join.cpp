@@ -153,6 +153,35 @@ bool keep_beam(const Context& c, std::size_t size, std::vector<StateGroup>& grou
     return dropped;
 }
 
+/// Keeps the states with the best rows, and those without open loops.
+bool keep_best_states(const Context& c, std::size_t size, std::vector<StateGroup>& groups,
+                      const std::vector<Orders::Set>& sets) {
+    if (c.options.beam_states == 0 || groups.size() <= c.options.beam_states) {
+        return false;
+    }
+    std::vector<std::pair<double, std::size_t>> order;
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+        const std::vector<double> ranks =
+            ranks_of(c, size, groups[i], sets[static_cast<std::size_t>(groups[i].done)].future);
+        order.emplace_back(*std::ranges::min_element(ranks), i);
+    }
+    std::ranges::sort(order);
+    std::vector<char> dropped(groups.size(), 0);
+    for (std::size_t k = c.options.beam_states; k < order.size(); ++k) {
+        const std::size_t i = order[k].second;
+        dropped[i] = groups[i].structure.n_loops() > 0 ? 1 : 0;
+    }
+    std::vector<StateGroup> kept;
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+        if (dropped[i] == 0) {
+            kept.push_back(std::move(groups[i]));
+        }
+    }
+    const bool any = kept.size() < groups.size();
+    groups = std::move(kept);
+    return any;
+}
+
 /// What a step begins with: states of so many Einsums.
 struct StepInput {
     const Context& c;
@@ -295,8 +324,10 @@ Step run_step(const StepInput& in, JoinResult& result, CapacityMiss& miss) {
             step.groups.push_back(std::move(target.group));
         }
     }
-    if (c.options.beam > 0 && keep_beam(c, in.size + 1, step.groups, sets)) {
-        result.complete = false;
+    if (c.options.beam > 0) {
+        const bool states = keep_best_states(c, in.size + 1, step.groups, sets);
+        const bool rows = keep_beam(c, in.size + 1, step.groups, sets);
+        result.complete = result.complete && !states && !rows;
     }
     return step;
 }
