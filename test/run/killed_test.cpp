@@ -17,8 +17,9 @@ const Args random_search = {"map",  "-a",          "simba",    "-w",     "matmul
                             "-D",   "N_EINSUMS=3", "--mapper", "random", "--max-evals",
                             "6000", "--seed",      "5",        "-q"};
 
-const std::vector<std::string> finished = {"events.jsonl", "looptree.svg", "mapping.yaml",
-                                           "result.json",  "run.json",     "status.json"};
+const std::vector<std::string> finished = {"events.jsonl", "input-1.yaml", "input-2.yaml",
+                                           "looptree.svg", "mapping.yaml", "result.json",
+                                           "run.json",     "status.json"};
 
 /// Runs to the end, then again with kills at seeded random moments until it gets through.
 void survives(const Args& command, int rounds, unsigned seed) {
