@@ -131,7 +131,10 @@ BOOST_AUTO_TEST_CASE(a_mapping_is_worth_its_published_figures) {
                 for (const Method method : transfusion::methods) {
                     const bool passes = method == Method::unfused || method == Method::flat;
                     const Loaded& loaded = passes ? three : one;
-                    const auto found = map(loaded, transfusion::name(method), "tf-paper");
+                    const std::string own = transfusion::name(method);
+                    const auto found =
+                        map(loaded, method == Method::transfusion ? own : "transfusion:" + own,
+                            "tf-paper");
                     const transfusion::OuterTiles tiles =
                         method == Method::transfusion
                             ? enumerate_tiles(problem, transfusion::Objective::latency).tiles
