@@ -66,7 +66,8 @@ public:
     explicit MethodMapper(Method method) : method_(method) {}
 
     std::string name() const override {
-        return transfusion::name(method_);
+        const std::string own = transfusion::name(method_);
+        return method_ == Method::transfusion ? own : "transfusion:" + own;
     }
 
     mapper::Result map(const model::Problem& problem, const model::CostModel& model,
