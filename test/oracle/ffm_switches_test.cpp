@@ -191,8 +191,7 @@ BOOST_AUTO_TEST_CASE(bounds_change_no_optimum) {
 // Without: loose class bounds and promising templates come first even where exact ones are quick.
 BOOST_AUTO_TEST_CASE(loose_class_bounds_first_change_no_optimum) {
     without_changes_nothing({"exact-class-bounds"});
-    without_changes_nothing({"exact-class-bounds", "template-fixing"});
-    without_changes_nothing({"exact-class-bounds", "early-search"});
+    without_changes_nothing({"exact-class-bounds", "template-fixing", "early-search"});
 }
 
 // The brute force of full_test judges the same way through the search.
