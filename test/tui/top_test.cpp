@@ -215,9 +215,12 @@ BOOST_AUTO_TEST_CASE(a_folder_tells_whether_its_run_lives) {
     const pid_t pid = std::atoi(tmux.read("pid").c_str());
     BOOST_REQUIRE(pid > 0);
     ::kill(pid, SIGKILL);
-    BOOST_REQUIRE(tmux.wait_for("ready>"));
-    const Outcome after = invoke({"top", "--once", run});
-    BOOST_TEST(after.out.find("LOST") != std::string::npos, after.out);
+    Outcome after;
+    BOOST_TEST(eventually([&] {
+                   after = invoke({"top", "--once", run});
+                   return after.out.find("LOST") != std::string::npos;
+               }),
+               after.out);
     BOOST_TEST(after.out.find("RUNNING") == std::string::npos, after.out);
     const Outcome json = invoke({"top", "--json", run});
     BOOST_TEST(nlohmann::json::parse(json.out).at("state") == "lost");
