@@ -126,8 +126,8 @@ private:
     bool early_due(double done) const;
     void find_early();
 
-    /// Whether the incumbent is many times above a bound or a cutoff; if so, find_early() when it
-    /// is due.
+    /// Whether the incumbent is many times above a bound or a cutoff. Then find_simple() once the
+    /// search has taken some time, and find_early() when that is due.
     bool far_above(double bound) const;
     void replace_far_incumbent(double cutoff);
     void join_early();
