@@ -4,7 +4,10 @@
 #define BOOST_TEST_NO_MAIN
 #include <boost/test/results_collector.hpp>
 #include <boost/test/tree/observer.hpp>
+#include <boost/test/tree/traverse.hpp>
+#include <boost/test/tree/visitor.hpp>
 #include <boost/test/unit_test.hpp>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
@@ -55,11 +58,44 @@ private:
 
 Protocol protocol;
 
+/// Disables all cases but every `parts`-th one.
+class OnePart : public ut::test_tree_visitor {
+public:
+    OnePart(int part, int parts) : part_(part), parts_(parts) {}
+
+    void visit(const ut::test_case& one) override {
+        if (at_++ % parts_ != part_ - 1) {
+            ut::framework::get<ut::test_case>(one.p_id).p_default_status.value =
+                ut::test_unit::RS_DISABLED;
+        }
+    }
+
+private:
+    int part_, parts_, at_ = 0;
+};
+
+/// TESSERA_TEST_PART=1/2: the first of two parts of the cases, which can run beside the other.
+bool init() {
+    const char* const text = std::getenv("TESSERA_TEST_PART");
+    int part = 0, parts = 0;
+    if (text == nullptr) {
+        return init_unit_test();
+    }
+    if (std::sscanf(text, "%d/%d", &part, &parts) != 2 || part < 1 || part > parts) {
+        std::cerr << "TESSERA_TEST_PART=" << text << ": give k/n, such as 1/2\n";
+        return false;
+    }
+    const bool ready = init_unit_test();
+    OnePart visitor(part, parts);
+    ut::traverse_test_tree(ut::framework::master_test_suite(), visitor, true);
+    return ready;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
     if (argc == 3 && std::string(argv[1]) == "--child") {
         return tessera::test::run_child_program(argv[2]);
     }
-    return ut::unit_test_main(&init_unit_test, argc, argv);
+    return ut::unit_test_main(&init, argc, argv);
 }
