@@ -276,7 +276,7 @@ bool ClassBounds::least_of(std::size_t e, std::size_t i, const RowsOfFind& most,
                 known = least_of_relaxation(asked, cost[k], std::min(found.load(), of_use), least);
             }
             limited_[e][i] |= found > of_use ? 1 : 0;
-            rows_ = rows_ + out.evaluated - before;
+            rows_ += out.evaluated - before;
         }
         complete = complete && known != Least::open;
         if (known == Least::open && in_turns_) {
@@ -488,8 +488,13 @@ bool ClassBounds::find(const std::function<void()>& save, double most_rows, bool
     convex_ = c_.switches.tiles.convex && templates <= most_convex_bounds;
     std::atomic<bool> paused = false;
     std::atomic<std::size_t> begun = 0;
+    // Once one thread has left a template for the next call, all do.
     const auto pauses = [&] {
-        return pause && pause(static_cast<double>(begun) / static_cast<double>(templates));
+        if (!paused && pause &&
+            pause(static_cast<double>(begun) / static_cast<double>(templates))) {
+            paused = true;
+        }
+        return paused.load();
     };
     if (!paused_) {
         given_up_ = false;
@@ -506,15 +511,13 @@ bool ClassBounds::find(const std::function<void()>& save, double most_rows, bool
             ++begun;
             return;
         }
-        paused = paused || pauses();
-        if (paused) {
+        if (pauses()) {
             return;
         }
         double each = pause ? rows_before_pause : most_rows;
         bool known = least_of(e, i, {most_rows, each}, scratch);
         while (!known && each < most_rows && rows_ < most_rows) {
-            paused = pauses();
-            if (paused) {
+            if (pauses()) {
                 note_evaluated(e, i);
                 return;
             }
@@ -539,6 +542,9 @@ bool ClassBounds::find(const std::function<void()>& save, double most_rows, bool
     paused_ = paused && !x_.stopped();
     if (paused_) {
         return false;
+    }
+    if (!x_.stopped() && begun != templates) {
+        throw Bug("class bounds without all templates");
     }
     collect();
     return finish_find(given_up_);

@@ -1,9 +1,12 @@
 // Class bounds and rows by themselves: no run, no join.
+#include <atomic>
 #include <boost/test/unit_test.hpp>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <string>
+#include <thread>
 
 #include "../bounds/sequential.hpp"
 #include "../heuristics/best_first.hpp"
@@ -158,6 +161,35 @@ BOOST_AUTO_TEST_CASE(what_an_earlier_run_has_found_is_not_looked_for) {
     saved.front().done.pop_back();
     Parts other(2);
     BOOST_CHECK_THROW(other.bounds.restore(saved), UserError);
+}
+
+BOOST_AUTO_TEST_CASE(templates_that_one_thread_leaves_for_the_next_call_are_not_lost) {
+    using namespace std::chrono_literals;
+    Parts alone(2);
+    alone.find_class_bounds();
+    Parts both(2);
+    both.options.threads = 2;
+    std::atomic<int> asked = 0;
+    std::atomic<bool> left = false;
+    // Whoever asks first hears no, but only once the other thread has heard yes.
+    const auto pause = [&](double) {
+        const int turn = asked++;
+        for (int k = 0; turn == 0 && k < 1000 && !left; ++k) {
+            std::this_thread::sleep_for(1ms);
+        }
+        if (turn == 0) {
+            std::this_thread::sleep_for(20ms);
+        }
+        left = left || turn == 1;
+        return turn == 1;
+    };
+    int calls = 0;
+    do {
+        both.bounds.find(nothing, std::numeric_limits<double>::infinity(), false, pause);
+        ++calls;
+    } while (both.bounds.paused());
+    BOOST_TEST(calls > 1);
+    BOOST_TEST(both.bounds.least_value() == alone.bounds.least_value());
 }
 
 BOOST_AUTO_TEST_CASE(rows_are_those_that_can_beat_the_incumbents) {
