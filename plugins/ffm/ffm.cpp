@@ -32,6 +32,20 @@ double seconds_since(std::chrono::steady_clock::time_point from) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - from).count();
 }
 
+constexpr std::size_t unlimited_templates = std::numeric_limits<std::size_t>::max();
+/// Of one Einsum; where there are more, those of use are looked for.
+constexpr std::size_t many_templates = 1500;
+
+/// Paths are those of the run.
+void take_given(const std::vector<TemplateEntry>& given, EinsumSpace& space) {
+    for (const TemplateEntry& t : given) {
+        TemplateEntry& own = space.templates->emplace_back();
+        own.path_index = t.path_index;
+        own.path = space.paths[static_cast<std::size_t>(t.path_index)].get();
+        own.tmpl = t.tmpl;
+    }
+}
+
 bool wants(const mapper::Options& o, mapper::Metric m) {
     return std::find(o.metrics.begin(), o.metrics.end(), m) != o.metrics.end();
 }
@@ -157,23 +171,35 @@ void Run::open() {
     telemetry::Phase& opening = recorder_.begin_phase("templates", w.einsums.size(), "Einsums");
     const base::StopScope scope({watch_.stop(), first_until()});
     EqualEinsums equal;
+    const std::size_t most = !by_need_applies()                  ? unlimited_templates
+                             : context_.switches.all_templates ? many_templates
+                                                               : 0;
+    std::vector<std::size_t> many;
     for (std::size_t e = 0; e < w.einsums.size(); ++e) {
         base::poll_stop();
         EinsumSpace& space = spaces_.emplace_back(open_einsum(context_, static_cast<int>(e)));
         if (context_.switches.equal_einsums && !space.paths.empty()) {
             space.same = equal.first(space);
         }
-        if (space.same == e) {
-            make_templates(context_, space);
-        } else {
+        if (space.same != e) {
             space.templates = spaces_[space.same].templates;
+        } else if (!given_.empty()) {
+            take_given(*given_[e], space);
+        } else if (!make_templates(context_, space, most)) {
+            many.push_back(e);
         }
+        opening.advance();
+    }
+    if (!many.empty()) {
+        make_templates_by_need(many);
+    }
+    for (std::size_t e = 0; e < spaces_.size(); ++e) {
+        EinsumSpace& space = spaces_[e];
         result_.statistics.templates += space.templates->size();
         for (const auto& one : *space.templates) {
             result_.statistics.loop_orders &= !one.tmpl.one_order;
         }
         recorder_.einsum(e).templates_total = space.templates->size();
-        opening.advance();
         if (space.templates->empty()) {
             std::ranges::move(explain_empty(w, space), std::back_inserter(result_.reasons));
         }

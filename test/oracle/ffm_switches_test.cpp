@@ -194,6 +194,11 @@ BOOST_AUTO_TEST_CASE(loose_class_bounds_first_change_no_optimum) {
     without_changes_nothing({"exact-class-bounds", "template-fixing", "early-search"});
 }
 
+// Without the first: templates by need, even where there are few.
+BOOST_AUTO_TEST_CASE(templates_by_need_change_no_optimum) {
+    without_changes_nothing({"all-templates", "templates-by-need"});
+}
+
 // The brute force of full_test judges the same way through the search.
 BOOST_AUTO_TEST_CASE(few_templates_give_mappings_before_class_bounds_are_known) {
     std::size_t early = 0;
