@@ -21,8 +21,8 @@ struct Turn {
 constexpr Turn turns[] = {{4, 5000}, {16, 50000}, {64, std::numeric_limits<std::size_t>::max()}};
 /// Of the mapping of promising templates, of the time so far; and at least, in seconds.
 constexpr double share_of_first = 1, shortest_first_s = 0.5;
-/// Costs within this share are the same.
-constexpr double equal_cost = 4 * base::same_cost_share;
+/// Mappings that are as good as the best stay in: the later metric compares them.
+constexpr double equal_cost = 1e-6;
 
 }  // namespace
 
@@ -82,7 +82,8 @@ void Run::make_templates_by_need(const std::vector<std::size_t>& einsums) {
         std::map<std::size_t, std::vector<TemplateEntry>> of_use;
         for (const std::size_t e : many) {
             TemplateSearch& search = searches.at(e);
-            auto found = search.below(goal_of(e), turn.nodes, [&] { report_bound(search.bound()); });
+            auto found =
+                search.below(goal_of(e), turn.nodes, [&] { report_bound(search.bound()); });
             report_bound(search.bound());
             if (!found) {
                 break;

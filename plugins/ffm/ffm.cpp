@@ -2,6 +2,7 @@
 // explored by partial Pareto pruning (TCM). Map:
 //   parts         long cascades: the best mappings of their parts, equal ones once
 //   open          templates of every Einsum on every compute that may run it
+//   by need       where an Einsum has too many: those that can be of use (by_need.cpp)
 //   local search  networks that share nothing: a beam and a local search per Einsum, before proofs
 //   improve       with partial tiles: the mapping that was found without
 //   class bounds  least energy and latency of every Einsum: bounds from the first moment
@@ -171,7 +172,7 @@ void Run::open() {
     telemetry::Phase& opening = recorder_.begin_phase("templates", w.einsums.size(), "Einsums");
     const base::StopScope scope({watch_.stop(), first_until()});
     EqualEinsums equal;
-    const std::size_t most = !by_need_applies()                  ? unlimited_templates
+    const std::size_t most = !by_need_applies()                ? unlimited_templates
                              : context_.switches.all_templates ? many_templates
                                                                : 0;
     std::vector<std::size_t> many;

@@ -73,8 +73,7 @@ void TemplateSearch::expand(const Goal& goal, const Node& node, std::vector<Node
     }
 }
 
-void TemplateSearch::complete(const Goal& goal, const Node& node,
-                              std::vector<TemplateEntry>& out) {
+void TemplateSearch::complete(const Goal& goal, const Node& node, std::vector<TemplateEntry>& out) {
     const arch::Path& path = *space_.paths[node.path];
     std::vector<mapspace::Template> found;
     trees_[node.path]->complete(node.holders,
@@ -109,7 +108,8 @@ std::vector<TemplateEntry> TemplateSearch::promising(const Goal& goal, std::size
             kind.top = std::numeric_limits<int>::min();
         }
         for (const auto& holder : n.holders) {
-            const auto& tensor = space_.paths[n.path]->einsum.tensors[static_cast<std::size_t>(holder.tensor)];
+            const auto& tensor =
+                space_.paths[n.path]->einsum.tensors[static_cast<std::size_t>(holder.tensor)];
             if (holder.backing && tensor.fusable) {
                 kind.backed.push_back(holder.tensor * 256 + holder.level);
             }

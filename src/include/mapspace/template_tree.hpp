@@ -45,8 +45,8 @@ public:
     static int top(const Node& node) {
         return node.empty() ? -1 : node.back().level;
     }
-    /// On relaxed_path(top(node)). None: no template is below the node. `key`: equal for nodes whose
-    /// holders differ in an order alone that changes nothing.
+    /// On relaxed_path(top(node)). None: no template is below the node. `key`: equal for nodes
+    /// whose holders differ in an order alone that changes nothing.
     void relaxation(const Node& node, const Sink& sink, std::string& key) const;
 
     /// Templates of which the node has all holders but those of the outermost memory.

@@ -69,6 +69,9 @@ namespace {
 /// Most choices of what memories hold for each template that is asked for.
 constexpr std::size_t few_choices = 64;
 
+/// There are more templates than are asked for.
+struct TooMany {};
+
 class Collector {
 public:
     Collector(const Space& space) : space_(space) {}
@@ -168,7 +171,8 @@ void check_latencies(const arch::Path& path) {
 
 std::size_t enumerate_templates(const arch::Path& path, const MapSpaceOptions& options,
                                 const std::function<void(Template&&)>& sink) {
-    return enumerate_templates(path, options, std::numeric_limits<std::size_t>::max(), sink).value();
+    return enumerate_templates(path, options, std::numeric_limits<std::size_t>::max(), sink)
+        .value();
 }
 
 std::optional<std::size_t> enumerate_templates(const arch::Path& path,
@@ -198,11 +202,12 @@ std::optional<std::size_t> enumerate_templates(const arch::Path& path,
     Collector collector(space);
     HolderOrders orders(space, choices);
     bool ordered = false, one_order = false;
-    for (const Choice& choice : choices) {
+    const auto collect = [&](const Choice& choice) {
         orders.enumerate(choice, [&](const Items& holders) {
             ordered = true;
+            base::poll_stop();
             if (collector.size() > most) {
-                return;
+                throw TooMany{};
             }
             insert_temporals(space, holders, [&](Items& items) {
                 base::poll_stop();
@@ -217,6 +222,11 @@ std::optional<std::size_t> enumerate_templates(const arch::Path& path,
                 });
             });
         });
+    };
+    try {
+        std::ranges::for_each(choices, collect);
+    } catch (const TooMany&) {
+        return std::nullopt;
     }
     if (collector.size() > most) {
         return std::nullopt;

@@ -38,7 +38,7 @@ struct TemplateTree::Impl {
     void read_sets();
     void relax_paths();
     arch::Path relaxed(int top) const;
-    bool fixed = false;      ///< no level's sets depend on the levels above
+    bool fixed = false;  ///< no level's sets depend on the levels above
     Items items_of(const Space& on, const Node& node) const;
     std::optional<Choice> choice_of(const Node& node) const;
     void templates(const Space& on, const Items& holders,
@@ -48,7 +48,7 @@ struct TemplateTree::Impl {
     MapSpaceOptions options;
     Space space;
     int first;
-    std::vector<StoredSets> sets;  ///< per level; what may be, whatever stands above
+    std::vector<StoredSets> sets;           ///< per level; what may be, whatever stands above
     std::vector<arch::Path> relaxed_paths;  ///< per level, and that without holders
     std::vector<Space> relaxed_spaces;
 };
@@ -64,7 +64,9 @@ bool TemplateTree::Impl::plain_levels() const {
 
 bool TemplateTree::Impl::plain_tensors() const {
     const auto windows = [](RankVariableMask w) { return w != 0; };
-    const auto prologues = [](const workload::LocalRankVariable& v) { return !v.prologues.empty(); };
+    const auto prologues = [](const workload::LocalRankVariable& v) {
+        return !v.prologues.empty();
+    };
     return !space.copy && space.states == 0 && space.persistent == 0 &&
            std::ranges::none_of(space.windows, windows) &&
            (!options.line_buffers || std::ranges::none_of(path.einsum.rank_variables, prologues));
@@ -93,14 +95,15 @@ arch::Path TemplateTree::Impl::relaxed(int top) const {
             double least = energy_of_value(path.levels[static_cast<std::size_t>(first)], name, t);
             for (int l = first + 1; l <= top; ++l) {
                 if (sets[static_cast<std::size_t>(l)].may >> t & 1) {
-                    least = std::min(least,
-                                     energy_of_value(path.levels[static_cast<std::size_t>(l)], name, t));
+                    least = std::min(
+                        least, energy_of_value(path.levels[static_cast<std::size_t>(l)], name, t));
                 }
             }
             // What of an output is read again depends on which memory holds it.
-            const bool free = path.einsum.tensors[static_cast<std::size_t>(t)].output &&
-                              action.name == "read";
-            action.values_per_action[static_cast<std::size_t>(t)] = free ? std::numeric_limits<double>::infinity() : 1 / least;
+            const bool free =
+                path.einsum.tensors[static_cast<std::size_t>(t)].output && action.name == "read";
+            action.values_per_action[static_cast<std::size_t>(t)] =
+                free ? std::numeric_limits<double>::infinity() : 1 / least;
         }
     }
     return out;
@@ -136,8 +139,8 @@ Items TemplateTree::Impl::items_of(const Space& on, const Node& node) const {
         item.tensor = node[k].tensor;
         item.level = node[k].level;
         item.backing = node[k].backing;
-        item.must_keep = item.backing ||
-                         (sets[static_cast<std::size_t>(item.level)].must >> item.tensor & 1);
+        item.must_keep =
+            item.backing || (sets[static_cast<std::size_t>(item.level)].must >> item.tensor & 1);
         item.spare_outer = fixed && k + 1 < node.size() && may_spare_holder(on, items.back(), item);
         items.push_back(item);
     }
@@ -171,7 +174,8 @@ bool TemplateTree::applies() const {
 std::vector<TemplateTree::Node> TemplateTree::children(const Node& node) const {
     const Impl& own = *impl_;
     TensorMask backed = 0, here = 0;
-    const int top_level = node.empty() ? static_cast<int>(own.path.levels.size()) - 1 : node.back().level;
+    const int top_level =
+        node.empty() ? static_cast<int>(own.path.levels.size()) - 1 : node.back().level;
     for (const Holder& h : node) {
         backed |= TensorMask{h.backing} << h.tensor;
         here |= TensorMask{h.level == top_level} << h.tensor;
@@ -190,7 +194,8 @@ std::vector<TemplateTree::Node> TemplateTree::children(const Node& node) const {
                     continue;
                 }
                 out.push_back(node);
-                out.back().push_back({static_cast<std::int8_t>(t), static_cast<std::int8_t>(l), backing});
+                out.back().push_back(
+                    {static_cast<std::int8_t>(t), static_cast<std::int8_t>(l), backing});
             }
         });
         if (sets.must & ~here) {
@@ -243,7 +248,8 @@ void TemplateTree::complete(const Node& node, const Sink& sink) const {
     for (std::size_t k = 1; k < holders.size(); ++k) {
         Item& inner = holders[k];
         const Item& outer = holders[k - 1];
-        inner.must_keep = inner.backing || (choice->must[static_cast<std::size_t>(inner.level)] >> inner.tensor & 1);
+        inner.must_keep = inner.backing ||
+                          (choice->must[static_cast<std::size_t>(inner.level)] >> inner.tensor & 1);
         Choice without = *choice;
         without.stored[static_cast<std::size_t>(outer.level)] &= ~(TensorMask{1} << outer.tensor);
         inner.spare_outer = outer.level != impl_->first && may_spare_holder(space, outer, inner) &&
