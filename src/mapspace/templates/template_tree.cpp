@@ -213,6 +213,10 @@ const arch::Path& TemplateTree::relaxed_path(int level) const {
 void TemplateTree::relaxation(const Node& node, const Sink& sink, std::string& key) const {
     const Space& on = impl_->relaxed_spaces[static_cast<std::size_t>(top(node) + 1)];
     key.clear();
+    // Whether the outer of two neighbours of one tensor is of no use is known of whole templates.
+    for (std::size_t k = 1; k < node.size(); ++k) {
+        key += node[k].tensor == node[k - 1].tensor ? '\1' : '\0';
+    }
     impl_->templates(on, impl_->items_of(on, node), [&](Items& items) {
         std::vector<std::uint8_t> sinks;
         key += structure_key(on, items, sinks);
