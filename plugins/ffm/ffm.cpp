@@ -2,7 +2,7 @@
 // explored by partial Pareto pruning (TCM). Map:
 //   parts         long cascades: the best mappings of their parts, equal ones once
 //   open          templates of every Einsum on every compute that may run it
-//   by need       where an Einsum has too many: those that can be of use (by_need.cpp)
+//   by need       where an Einsum has too many: those that can be of use (templates/by_need.cpp)
 //   local search  networks that share nothing: a beam and a local search per Einsum, before proofs
 //   improve       with partial tiles: the mapping that was found without
 //   class bounds  least energy and latency of every Einsum: bounds from the first moment
@@ -20,8 +20,8 @@
 #include <thread>
 
 #include "base/leave.hpp"
-#include "open.hpp"
 #include "run.hpp"
+#include "templates/open.hpp"
 #include "tessera/base/stop.hpp"
 #include "tessera/mapping/assemble.hpp"
 #include "tessera/plugin/registry.hpp"

@@ -95,12 +95,17 @@ private:
     }
 
     void open();
-    // by_need.cpp
+    // templates/by_need.cpp
     /// Of Einsums that have too many templates, those that are of use (docs/ffm.md, section 1).
     bool by_need_applies() const;
     void make_templates_by_need(const std::vector<std::size_t>& einsums);
     /// A mapping of these templates, by a run of its own.
     void find_among(const std::vector<std::shared_ptr<std::vector<TemplateEntry>>>& templates);
+
+    /// Options of a run within this one: without limits, a start, and what it reports to.
+    mapper::Options options_within() const;
+    /// The best mapping of such a run, if it is better than the incumbent.
+    void take_best_of(Run& within, const std::string& step);
 
     /// The best mapping that is given is the first incumbent.
     void take_start();

@@ -66,10 +66,8 @@ private:
         const arch::Path& path, const Template& t) {
         pool_.clear();
         const model::TemplateFormulas f = model_->formulate(*context_.problem, path, t);
-        mapspace::TileShapeProblem problem = mapspace::tile_shape_problem(
+        mapspace::TileShapeProblem problem = mapspace::problem_of_bounds(
             context_, path, t, f, mapspace::table_context(context_, path));
-        problem.best_effort.clear();
-        problem.objectives = mapspace::costs(context_, f);
         return {problem, problem.objectives};
     }
 

@@ -206,9 +206,6 @@ std::optional<std::size_t> enumerate_templates(const arch::Path& path,
         orders.enumerate(choice, [&](const Items& holders) {
             ordered = true;
             base::poll_stop();
-            if (collector.size() > most) {
-                throw TooMany{};
-            }
             insert_temporals(space, holders, [&](Items& items) {
                 base::poll_stop();
                 insert_spatials(space, items);
@@ -216,8 +213,12 @@ std::optional<std::size_t> enumerate_templates(const arch::Path& path,
                 constrain(space, items);
                 one_order |= !order_below_networks(space, items, [&](Items& ordered_items) {
                     without_crossings(space, ordered_items, [&](Items& contiguous) {
-                        choose_prologues(space, contiguous,
-                                         [&](const Items& led) { collector.add(led); });
+                        choose_prologues(space, contiguous, [&](const Items& led) {
+                            collector.add(led);
+                            if (collector.size() > most) {
+                                throw TooMany{};
+                            }
+                        });
                     });
                 });
             });
@@ -226,9 +227,6 @@ std::optional<std::size_t> enumerate_templates(const arch::Path& path,
     try {
         std::ranges::for_each(choices, collect);
     } catch (const TooMany&) {
-        return std::nullopt;
-    }
-    if (collector.size() > most) {
         return std::nullopt;
     }
     if (ordered && collector.empty() && space.states) {

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "open.hpp"
-#include "run.hpp"
+#include "../run.hpp"
 #include "template_search.hpp"
 #include "tessera/base/stop.hpp"
 
@@ -79,21 +79,17 @@ void Run::make_templates_by_need(const std::vector<std::size_t>& einsums) {
         if (!incumbent_.known()) {
             continue;
         }
-        std::map<std::size_t, std::vector<TemplateEntry>> of_use;
+        bool done = true;
         for (const std::size_t e : many) {
             TemplateSearch& search = searches.at(e);
-            auto found =
-                search.below(goal_of(e), turn.nodes, [&] { report_bound(search.bound()); });
+            done = done && search.look_below(goal_of(e), turn.nodes,
+                                             [&] { report_bound(search.bound()); });
             report_bound(search.bound());
-            if (!found) {
-                break;
-            }
-            of_use[e] = std::move(*found);
         }
-        if (of_use.size() == many.size()) {
+        if (done) {
             by_need_ = below_incumbent_ = true;
-            for (auto& [e, templates] : of_use) {
-                *spaces_[e].templates = std::move(templates);
+            for (const std::size_t e : many) {
+                *spaces_[e].templates = searches.at(e).take_found(goal_of(e).cutoff);
             }
             return;
         }
@@ -104,28 +100,12 @@ void Run::make_templates_by_need(const std::vector<std::size_t>& einsums) {
 }
 
 void Run::find_among(const std::vector<std::shared_ptr<std::vector<TemplateEntry>>>& templates) {
-    mapper::Options o = options_;
-    o.budget = {};
+    mapper::Options o = options_within();
     o.budget.max_time_s = std::max(shortest_first_s, share_of_first * seconds_so_far());
-    o.resume.clear();
-    o.recorder = nullptr;
-    o.progress = nullptr;
     o.start = incumbent_.solutions;
     Run run(problem_, *context_.model, o);
-    run.silent_ = true;
     run.given_ = templates;
-    try {
-        const mapper::Result found = run.run();
-        result_.statistics.evaluated += found.statistics.evaluated;
-        if (!found.solutions.empty() &&
-            mapper::metric_value(options_.metrics.front(), found.solutions.front().report) <
-                incumbent_.value()) {
-            take(found.solutions.front(), "promising templates");
-        }
-    } catch (const LimitReached&) {  // no mapping in time
-        result_.statistics.evaluated += run.evaluated();
-    } catch (const NoLegalMapping&) {  // none of these is legal
-    }
+    take_best_of(run, "promising templates");
 }
 
 }  // namespace tessera::ffm
