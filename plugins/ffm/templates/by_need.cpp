@@ -3,8 +3,8 @@
 #include <limits>
 #include <map>
 
-#include "open.hpp"
 #include "../run.hpp"
+#include "open.hpp"
 #include "template_search.hpp"
 #include "tessera/base/stop.hpp"
 
@@ -82,8 +82,8 @@ void Run::make_templates_by_need(const std::vector<std::size_t>& einsums) {
         bool done = true;
         for (const std::size_t e : many) {
             TemplateSearch& search = searches.at(e);
-            done = done && search.look_below(goal_of(e), turn.nodes,
-                                             [&] { report_bound(search.bound()); });
+            done = done &&
+                   search.look_below(goal_of(e), turn.nodes, [&] { report_bound(search.bound()); });
             report_bound(search.bound());
         }
         if (done) {

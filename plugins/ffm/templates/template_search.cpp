@@ -81,8 +81,8 @@ void TemplateSearch::expand(const Goal& goal, const Node& node, Frontier& fronti
 void TemplateSearch::complete(const Goal& goal, const Node& node, Frontier& frontier,
                               const Sink& found) {
     std::vector<mapspace::Template> templates;
-    trees_[node.path]->complete(
-        node.holders, [&](mapspace::Template&& t) { templates.push_back(std::move(t)); });
+    trees_[node.path]->complete(node.holders,
+                                [&](mapspace::Template&& t) { templates.push_back(std::move(t)); });
     for (mapspace::Template& t : templates) {
         ++frontier.nodes;
         const double bound = bound_of(goal, tables_[node.path], t);
@@ -200,7 +200,8 @@ std::vector<TemplateEntry> TemplateSearch::take_found(double cutoff) {
 
 double TemplateSearch::least(const Goal& goal, std::size_t most_nodes) {
     Frontier frontier = root();
-    advance(goal, most_nodes, frontier, [](TemplateEntry&&, double) {}, [] {});
+    advance(
+        goal, most_nodes, frontier, [](TemplateEntry&&, double) {}, [] {});
     return frontier.bound;
 }
 
