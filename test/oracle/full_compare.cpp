@@ -91,6 +91,9 @@ std::string compare(const LoadedInstance& instance, const mapspace::MapSpaceOpti
     const std::string other =
         loose_too ? compare_optima(instance, options, best, {"exact-class-bounds"}) : "";
     differ += other.empty() ? "" : "with loose class bounds first: " + other;
+    const std::string by_need =
+        loose_too ? compare_optima(instance, options, best, {"all-templates"}) : "";
+    differ += by_need.empty() ? "" : "with templates by need: " + by_need;
     const auto front = without_ties(map(instance, options, {Metric::energy, Metric::latency}));
     const auto expected = without_ties(best.pareto);
     if (!same_points(front, expected)) {
