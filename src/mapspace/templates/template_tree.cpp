@@ -182,6 +182,7 @@ arch::Path TemplateTree::Impl::crossing_path(int level, const std::vector<double
     PathLevel compute = free_level(path.levels.back());
     for (arch::PathAction& a : outer.actions) {
         a.energy_j = 1;
+        a.values_per_action.assign(energies.size(), 1);
         for (int t = 0; t < space.n_tensors; ++t) {
             const bool counted =
                 (a.name == "write") == path.einsum.tensors[static_cast<std::size_t>(t)].output;
