@@ -75,7 +75,8 @@ double TemplateSearch::bound_of(const mapspace::ShapeContext& context, const Goa
         costs.push_back(problem.objectives[q]);
     }
     problem.objectives = costs;
-    return explorer_.convex_bound(problem, costs, goal.others, goal.cutoff);
+    // The closest: nodes are taken in the order of their bounds.
+    return explorer_.convex_bound(problem, costs, goal.others, goal.cutoff, true);
 }
 
 double TemplateSearch::bound_of(const Goal& goal, const Node& node, Frontier& frontier) {
