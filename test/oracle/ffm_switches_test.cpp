@@ -214,6 +214,9 @@ BOOST_AUTO_TEST_CASE(templates_by_need_are_fewer_and_find_what_a_start_does_not)
             const mapper::Result start = run(instance.problem, options);
             options.metrics = {Metric::energy};
             const mapper::Result with = run(instance.problem, options);
+            if (start.solutions.empty()) {
+                continue;
+            }
             options.without = {"all-templates"};
             options.start = start.solutions;
             const mapper::Result other = run(instance.problem, options);

@@ -26,26 +26,57 @@ TemplateSearch::TemplateSearch(const ExploreContext& context, const EinsumSpace&
             relaxed.push_back(mapspace::table_context(c_, tree->relaxed_path(l)));
         }
     }
+    for (std::size_t p = 0; p < trees_.size(); ++p) {
+        crossings_j_.push_back(crossings(p));
+    }
     below_ = root();
+}
+
+std::vector<double> TemplateSearch::crossings(std::size_t path) {
+    const mapspace::TemplateTree& tree = *trees_[path];
+    const std::size_t n = space_.paths[path]->levels.size();
+    std::vector<double> out(n + 1, 0.0);  // of the nodes without holders first
+    if (!c_.want_energy || !tree.applies()) {
+        return out;
+    }
+    const mapspace::MapSpaceOptions space = mapspace::TemplateTree::crossing_options();
+    const mapspace::ShapeContext context{c_.problem, &space, {}, true, false};
+    const Goal goal{{0}, {0.0}, infinity};
+    for (std::size_t l = 0; l < n; ++l) {
+        double least = 0;
+        if (const auto crossing = tree.crossing(static_cast<int>(l))) {
+            const auto table = mapspace::table_context(context, crossing->path);
+            least = infinity;
+            mapspace::enumerate_templates(crossing->path, space, [&](const mapspace::Template& t) {
+                least = std::min(least, bound_of(context, goal, table, t));
+            });
+            least += crossing->rest_j;
+        }
+        out[l + 1] = out[l] + least;
+    }
+    out[0] = out[n];
+    return out;
 }
 
 bool TemplateSearch::applies() const {
     return std::ranges::all_of(trees_, [](const auto& t) { return t->applies(); });
 }
 
-double TemplateSearch::bound_of(const Goal& goal, const mapspace::TabulateContext& table,
+double TemplateSearch::bound_of(const mapspace::ShapeContext& context, const Goal& goal,
+                                const mapspace::TabulateContext& table,
                                 const mapspace::Template& tmpl) {
     pool_.clear();
     const model::FormulaScope scope(pool_);
     const model::TemplateFormulas f = c_.model->formulate(*c_.problem, *table.path, tmpl);
     mapspace::TileShapeProblem problem =
-        mapspace::problem_of_bounds(c_, *table.path, tmpl, f, table);
+        mapspace::problem_of_bounds(context, *table.path, tmpl, f, table);
     std::vector<model::Formula> costs;
     for (const std::size_t q : goal.objectives) {
         costs.push_back(problem.objectives[q]);
     }
     problem.objectives = costs;
-    return explorer_.convex_bound(problem, costs, goal.others, goal.cutoff);
+    // The closest: nodes are taken in the order of their bounds.
+    return explorer_.convex_bound(problem, costs, goal.others, goal.cutoff, true);
 }
 
 double TemplateSearch::bound_of(const Goal& goal, const Node& node, Frontier& frontier) {
@@ -59,9 +90,13 @@ double TemplateSearch::bound_of(const Goal& goal, const Node& node, Frontier& fr
     }
     const int top = mapspace::TemplateTree::top(node.holders);
     const auto& table = relaxed_tables_[node.path][static_cast<std::size_t>(top + 1)];
+    Goal above = goal;
+    if (c_.want_energy && goal.objectives.front() == 0) {
+        above.others[0] += crossings_j_[node.path][static_cast<std::size_t>(top + 1)];
+    }
     double least = infinity;
     for (const mapspace::Template& t : relaxation) {
-        least = std::min(least, bound_of(goal, table, t));
+        least = std::min(least, bound_of(c_, above, table, t));
     }
     return least;
 }
@@ -85,7 +120,7 @@ void TemplateSearch::complete(const Goal& goal, const Node& node, Frontier& fron
                                 [&](mapspace::Template&& t) { templates.push_back(std::move(t)); });
     for (mapspace::Template& t : templates) {
         ++frontier.nodes;
-        const double bound = bound_of(goal, tables_[node.path], t);
+        const double bound = bound_of(c_, goal, tables_[node.path], t);
         if (bound < goal.cutoff) {
             frontier.least_found = std::min(frontier.least_found, bound);
             TemplateEntry entry;

@@ -72,10 +72,12 @@ private:
     Frontier root() const;
     bool advance(const Goal& goal, std::size_t most_nodes, Frontier& frontier, const Sink& found,
                  const std::function<void()>& bound_changed);
+    /// What the memories outside cost more than the relaxations of nodes at the level say.
+    std::vector<double> crossings(std::size_t path);
     /// \returns infinity if there is nothing below the node, or nothing that is not known
     double bound_of(const Goal& goal, const Node& node, Frontier& frontier);
-    double bound_of(const Goal& goal, const mapspace::TabulateContext& table,
-                    const mapspace::Template& tmpl);
+    double bound_of(const mapspace::ShapeContext& context, const Goal& goal,
+                    const mapspace::TabulateContext& table, const mapspace::Template& tmpl);
     void expand(const Goal& goal, const Node& node, Frontier& frontier, std::vector<Node>& out);
     void complete(const Goal& goal, const Node& node, Frontier& frontier, const Sink& found);
 
@@ -86,6 +88,7 @@ private:
     std::vector<std::vector<mapspace::TabulateContext>> relaxed_tables_;  ///< and by level + 1
     mapspace::TileShapeExplorer explorer_;
     model::FormulaPool pool_;
+    std::vector<std::vector<double>> crossings_j_;  ///< by path, level + 1
     Frontier below_;
     std::vector<std::pair<double, TemplateEntry>> found_;  ///< with bounds
 };

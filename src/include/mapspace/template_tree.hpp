@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "tessera/mapspace/template.hpp"
@@ -48,6 +49,18 @@ public:
     /// On relaxed_path(top(node)). None: no template is below the node. `key`: equal for nodes
     /// whose holders differ in an order alone that changes nothing.
     void relaxation(const Node& node, const Sink& sink, std::string& key) const;
+
+    /// What passes from the memories outside a level to those inside it: a memory without bounds
+    /// and, for all that is inside, one that has as much room as these have together. Its templates
+    /// for TemplateTree::crossing_options() cost, beside `rest_j`, no more energy than by how much
+    /// the memories outside are dearer than the level itself, for what passes in any mapping. None
+    /// if that is nothing, or not known.
+    struct Crossing {
+        arch::Path path;
+        double rest_j = 0;  ///< of tensors that `path` leaves out
+    };
+    std::optional<Crossing> crossing(int level) const;
+    static MapSpaceOptions crossing_options();
 
     /// Templates of which the node has all holders but those of the outermost memory.
     void complete(const Node& node, const Sink& sink) const;

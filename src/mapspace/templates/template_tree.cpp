@@ -1,15 +1,11 @@
-#include "mapspace/template_tree.hpp"
-
 #include <algorithm>
 #include <limits>
-#include <optional>
 #include <string>
 
-#include "template_internal.hpp"
+#include "template_tree_internal.hpp"
 
 namespace tessera::mapspace {
 
-using namespace detail;
 using arch::LevelKind;
 using arch::PathLevel;
 
@@ -28,30 +24,6 @@ double energy_of_value(const PathLevel& level, const char* action, int tensor) {
 }
 
 }  // namespace
-
-struct TemplateTree::Impl {
-    Impl(const arch::Path& path, const MapSpaceOptions& options)
-        : path(path), options(options), space(path, options), first(space.first_memory) {}
-
-    bool plain_levels() const;
-    bool plain_tensors() const;
-    void read_sets();
-    void relax_paths();
-    arch::Path relaxed(int top) const;
-    bool fixed = false;  ///< no level's sets depend on the levels above
-    Items items_of(const Space& on, const Node& node) const;
-    std::optional<Choice> choice_of(const Node& node) const;
-    void templates(const Space& on, const Items& holders,
-                   const std::function<void(Items&)>& sink) const;
-
-    const arch::Path& path;
-    MapSpaceOptions options;
-    Space space;
-    int first;
-    std::vector<StoredSets> sets;           ///< per level; what may be, whatever stands above
-    std::vector<arch::Path> relaxed_paths;  ///< per level, and that without holders
-    std::vector<Space> relaxed_spaces;
-};
 
 bool TemplateTree::Impl::plain_levels() const {
     return first >= 0 && options.force_memory_hierarchy_order &&
@@ -77,6 +49,17 @@ void TemplateTree::Impl::read_sets() {
     fixed = std::ranges::none_of(sets, &StoredSets::depend);
 }
 
+double TemplateTree::Impl::least_energy(int top, const char* action, int tensor) const {
+    double least = energy_of_value(path.levels[static_cast<std::size_t>(first)], action, tensor);
+    for (int l = first + 1; l <= top; ++l) {
+        if (sets[static_cast<std::size_t>(l)].may >> tensor & 1) {
+            least = std::min(
+                least, energy_of_value(path.levels[static_cast<std::size_t>(l)], action, tensor));
+        }
+    }
+    return least;
+}
+
 /// The levels from the outermost memory to `top` as one.
 arch::Path TemplateTree::Impl::relaxed(int top) const {
     arch::Path out = path;
@@ -92,13 +75,7 @@ arch::Path TemplateTree::Impl::relaxed(int top) const {
         action.energy_j = 1;
         action.values_per_action.assign(static_cast<std::size_t>(space.n_tensors), 1);
         for (int t = 0; t < space.n_tensors; ++t) {
-            double least = energy_of_value(path.levels[static_cast<std::size_t>(first)], name, t);
-            for (int l = first + 1; l <= top; ++l) {
-                if (sets[static_cast<std::size_t>(l)].may >> t & 1) {
-                    least = std::min(
-                        least, energy_of_value(path.levels[static_cast<std::size_t>(l)], name, t));
-                }
-            }
+            const double least = least_energy(top, name, t);
             // What of an output is read again depends on which memory holds it.
             const bool free =
                 path.einsum.tensors[static_cast<std::size_t>(t)].output && action.name == "read";
