@@ -73,6 +73,24 @@ BOOST_AUTO_TEST_CASE(random_search_survives_kill_9) {
     survives(random_search, 4, 2);
 }
 
+BOOST_AUTO_TEST_CASE(a_run_that_was_killed_before_its_inputs_were_kept_keeps_them_when_it_goes_on) {
+    const Folder folder;
+    const fs::path run = folder / "run";
+    const Args command = joined(random_search, {"-o", run.string()});
+    Process victim(folder.path(), command);
+    BOOST_REQUIRE(eventually([&] { return fs::exists(run / "status.json"); }));
+    victim.signal(SIGKILL);
+    victim.wait();
+    const std::string kept = read(run / "input-1.yaml");
+    BOOST_REQUIRE(!kept.empty());
+    for (const char* file : {"input-1.yaml", "checkpoint.json", "status.json"}) {
+        fs::remove(run / file);
+    }
+    Process again(folder.path(), joined(command, {"--resume"}));
+    BOOST_REQUIRE_EQUAL(again.wait(), 0);
+    BOOST_TEST(read(run / "input-1.yaml") == kept);
+}
+
 BOOST_AUTO_TEST_CASE(a_run_is_resumed_without_its_options) {
     const Folder folder;
     const std::string run = (folder / "run").string();

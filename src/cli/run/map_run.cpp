@@ -192,9 +192,13 @@ private:
         }
         if (!goes_on) {
             folder_->write("run.json", io::dumped(description), true);
-            for (const auto& [name, text] : kept_inputs(*inputs_)) {
+        }
+        for (const auto& [name, text] : kept_inputs(*inputs_)) {
+            if (!goes_on || folder_->read(name).empty()) {  // a run may be killed before them
                 folder_->write(name, text, true);
             }
+        }
+        if (!goes_on) {
             folder_->write("checkpoint.json", to_json(Checkpoint{}));
             return;
         }
