@@ -12,13 +12,13 @@ namespace tessera::ffm {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-/// Of what an Einsum costs at least by one objective.
-constexpr std::size_t nodes_of_least = 500;
-/// In turn: promising nodes that are kept, and nodes that may be looked at for all of use.
+/// In turn: promising nodes that are kept, and nodes that may be looked at, for the least cost of
+/// an Einsum by one objective and for all templates of use.
 struct Turn {
-    std::size_t width, nodes;
+    std::size_t width, of_least, of_use;
 };
-constexpr Turn turns[] = {{4, 5000}, {16, 50000}, {64, std::numeric_limits<std::size_t>::max()}};
+constexpr std::size_t no_end = std::numeric_limits<std::size_t>::max();
+constexpr Turn turns[] = {{4, 500, 2000}, {8, 2000, 10000}, {16, 8000, 50000}, {64, 8000, no_end}};
 /// Of the mapping of promising templates, of the time so far; and at least, in seconds.
 constexpr double share_of_first = 1, shortest_first_s = 0.5;
 /// Mappings that are as good as the best stay in: the later metric compares them.
@@ -34,17 +34,20 @@ bool Run::by_need_applies() const {
 void Run::make_templates_by_need(const std::vector<std::size_t>& einsums) {
     const std::size_t n = static_cast<std::size_t>(context_.n_objectives());
     std::map<std::size_t, TemplateSearch> searches;
-    std::vector<std::vector<double>> least(spaces_.size(), std::vector<double>(n, 0.0));
     for (std::size_t e = 0; e < spaces_.size(); ++e) {
-        if (spaces_[e].same != e) {
-            least[e] = least[spaces_[e].same];
-            continue;
-        }
-        TemplateSearch& search = searches.try_emplace(e, context_, spaces_[e]).first->second;
-        for (std::size_t q = 0; q < n && search.applies(); ++q) {
-            least[e][q] = search.least({{q}, {0.0}, infinity}, nodes_of_least);
+        if (spaces_[e].same == e) {
+            searches.try_emplace(e, context_, spaces_[e]);
         }
     }
+    std::vector<std::vector<double>> least(spaces_.size(), std::vector<double>(n, 0.0));
+    const auto look_for_least = [&](std::size_t most_nodes) {
+        for (std::size_t e = 0; e < spaces_.size() && spaces_.size() > 1; ++e) {
+            TemplateSearch& search = searches.at(spaces_[e].same);
+            for (std::size_t q = 0; q < n && search.applies(); ++q) {
+                least[e][q] = search.least(q, most_nodes);
+            }
+        }
+    };
     std::vector<std::size_t> many;
     for (const std::size_t e : einsums) {
         if (searches.at(e).applies()) {
@@ -67,6 +70,7 @@ void Run::make_templates_by_need(const std::vector<std::size_t>& einsums) {
         return goal;
     };
     for (const Turn& turn : turns) {
+        look_for_least(turn.of_least);
         std::vector<std::shared_ptr<std::vector<TemplateEntry>>> few;
         for (std::size_t e = 0; e < spaces_.size(); ++e) {
             few.push_back(spaces_[e].templates);
@@ -82,8 +86,8 @@ void Run::make_templates_by_need(const std::vector<std::size_t>& einsums) {
         bool done = true;
         for (const std::size_t e : many) {
             TemplateSearch& search = searches.at(e);
-            done = done &&
-                   search.look_below(goal_of(e), turn.nodes, [&] { report_bound(search.bound()); });
+            done = done && search.look_below(goal_of(e), turn.of_use,
+                                             [&] { report_bound(search.bound()); });
             report_bound(search.bound());
         }
         if (done) {

@@ -12,6 +12,8 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t nodes_of_report = 1000;
+/// An Einsum may cost less than what is found by so much, and no more is looked at.
+constexpr double close_to_least = 0.999;
 
 }  // namespace
 
@@ -182,37 +184,22 @@ std::vector<TemplateEntry> TemplateSearch::promising(const Goal& goal, std::size
 
 TemplateSearch::Frontier TemplateSearch::root() const {
     Frontier frontier;
-    frontier.least_found = infinity;
     for (std::size_t p = 0; p < trees_.size(); ++p) {
         frontier.open.push({p, {}, 0});
     }
     return frontier;
 }
 
-bool TemplateSearch::advance(const Goal& goal, std::size_t most_nodes, Frontier& frontier,
-                             const Sink& found, const std::function<void()>& bound_changed) {
-    std::size_t next_report = frontier.nodes + nodes_of_report;
+void TemplateSearch::step(const Goal& goal, Frontier& frontier, const Sink& found) {
+    const Node node = frontier.open.top();
+    frontier.open.pop();
+    frontier.bound = std::max(frontier.bound, std::min(node.bound, frontier.least_found));
+    complete(goal, node, frontier, found);
     std::vector<Node> more;
-    while (!frontier.open.empty() && frontier.open.top().bound < goal.cutoff) {
-        const Node node = frontier.open.top();
-        frontier.bound = std::min(node.bound, frontier.least_found);
-        if (frontier.nodes > most_nodes) {
-            return false;
-        }
-        if (frontier.nodes >= next_report) {
-            next_report = frontier.nodes + nodes_of_report;
-            bound_changed();
-        }
-        frontier.open.pop();
-        complete(goal, node, frontier, found);
-        more.clear();
-        expand(goal, node, frontier, more);
-        for (Node& m : more) {
-            frontier.open.push(std::move(m));
-        }
+    expand(goal, node, frontier, more);
+    for (Node& m : more) {
+        frontier.open.push(std::move(m));
     }
-    frontier.bound = std::min(goal.cutoff, frontier.least_found);
-    return true;
 }
 
 bool TemplateSearch::look_below(const Goal& goal, std::size_t most_nodes,
@@ -220,7 +207,19 @@ bool TemplateSearch::look_below(const Goal& goal, std::size_t most_nodes,
     const auto found = [&](TemplateEntry&& t, double bound) {
         found_.emplace_back(bound, std::move(t));
     };
-    return advance(goal, most_nodes, below_, found, bound_changed);
+    std::size_t next_report = below_.nodes + nodes_of_report;
+    while (!below_.open.empty() && below_.open.top().bound < goal.cutoff) {
+        if (below_.nodes > most_nodes) {
+            return false;
+        }
+        if (below_.nodes >= next_report) {
+            next_report = below_.nodes + nodes_of_report;
+            bound_changed();
+        }
+        step(goal, below_, found);
+    }
+    below_.bound = std::min(goal.cutoff, below_.least_found);
+    return true;
 }
 
 std::vector<TemplateEntry> TemplateSearch::take_found(double cutoff) {
@@ -233,11 +232,19 @@ std::vector<TemplateEntry> TemplateSearch::take_found(double cutoff) {
     return out;
 }
 
-double TemplateSearch::least(const Goal& goal, std::size_t most_nodes) {
-    Frontier frontier = root();
-    advance(
-        goal, most_nodes, frontier, [](TemplateEntry&&, double) {}, [] {});
-    return frontier.bound;
+double TemplateSearch::least(std::size_t objective, std::size_t most_nodes) {
+    while (least_.size() <= objective) {
+        least_.push_back(root());
+    }
+    Frontier& f = least_[objective];
+    const Goal goal{{objective}, {0.0}, infinity};
+    while (!f.open.empty() && f.nodes <= most_nodes &&
+           f.open.top().bound < f.least_found * close_to_least) {
+        step(goal, f, [](TemplateEntry&&, double) {});
+    }
+    const double open = f.open.empty() ? infinity : f.open.top().bound;
+    f.bound = std::max(f.bound, std::min(open, f.least_found));
+    return f.bound;
 }
 
 }  // namespace tessera::ffm

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <queue>
 #include <string>
@@ -45,8 +46,9 @@ public:
     double bound() const {
         return below_.bound;
     }
-    /// The same, of a search of its own.
-    double least(const Goal& goal, std::size_t most_nodes);
+    /// What the Einsum costs at least, of one objective, as far as `most_nodes` show; another call
+    /// goes on.
+    double least(std::size_t objective, std::size_t most_nodes);
 
 private:
     struct Node {
@@ -65,13 +67,13 @@ private:
         std::unordered_set<std::string> seen;
         std::size_t nodes = 0;
         double bound = 0;
-        double least_found = 0;  ///< of complete templates
+        double least_found = std::numeric_limits<double>::infinity();  ///< of complete templates
     };
     using Sink = std::function<void(TemplateEntry&&, double bound)>;
 
     Frontier root() const;
-    bool advance(const Goal& goal, std::size_t most_nodes, Frontier& frontier, const Sink& found,
-                 const std::function<void()>& bound_changed);
+    /// Looks below the first open node.
+    void step(const Goal& goal, Frontier& frontier, const Sink& found);
     /// What the memories outside cost more than the relaxations of nodes at the level say.
     std::vector<double> crossings(std::size_t path);
     /// \returns infinity if there is nothing below the node, or nothing that is not known
@@ -90,6 +92,7 @@ private:
     model::FormulaPool pool_;
     std::vector<std::vector<double>> crossings_j_;  ///< by path, level + 1
     Frontier below_;
+    std::vector<Frontier> least_;                          ///< by objective
     std::vector<std::pair<double, TemplateEntry>> found_;  ///< with bounds
 };
 
