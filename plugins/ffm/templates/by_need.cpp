@@ -56,6 +56,9 @@ void Run::make_templates_by_need(const std::vector<std::size_t>& einsums) {
             make_templates(context_, spaces_[e]);
         }
     }
+    if (many.empty()) {
+        return;
+    }
     const auto goal_of = [&](std::size_t e) {
         TemplateSearch::Goal goal;
         for (std::size_t q = 0; q < n; ++q) {
