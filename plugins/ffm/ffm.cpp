@@ -2,6 +2,7 @@
 // explored by partial Pareto pruning (TCM). Map:
 //   parts         long cascades: the best mappings of their parts, equal ones once
 //   open          templates of every Einsum on every compute that may run it
+//   by need       where an Einsum has too many: those that can be of use (templates/by_need.cpp)
 //   local search  networks that share nothing: a beam and a local search per Einsum, before proofs
 //   improve       with partial tiles: the mapping that was found without
 //   class bounds  least energy and latency of every Einsum: bounds from the first moment
@@ -19,8 +20,8 @@
 #include <thread>
 
 #include "base/leave.hpp"
-#include "open.hpp"
 #include "run.hpp"
+#include "templates/open.hpp"
 #include "tessera/base/stop.hpp"
 #include "tessera/mapping/assemble.hpp"
 #include "tessera/plugin/registry.hpp"
@@ -30,6 +31,20 @@ namespace {
 
 double seconds_since(std::chrono::steady_clock::time_point from) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - from).count();
+}
+
+constexpr std::size_t unlimited_templates = std::numeric_limits<std::size_t>::max();
+/// Of one Einsum; where there are more, those of use are looked for.
+constexpr std::size_t many_templates = 1500;
+
+/// Paths are those of the run.
+void take_given(const std::vector<TemplateEntry>& given, EinsumSpace& space) {
+    for (const TemplateEntry& t : given) {
+        TemplateEntry& own = space.templates->emplace_back();
+        own.path_index = t.path_index;
+        own.path = space.paths[static_cast<std::size_t>(t.path_index)].get();
+        own.tmpl = t.tmpl;
+    }
 }
 
 bool wants(const mapper::Options& o, mapper::Metric m) {
@@ -157,23 +172,35 @@ void Run::open() {
     telemetry::Phase& opening = recorder_.begin_phase("templates", w.einsums.size(), "Einsums");
     const base::StopScope scope({watch_.stop(), first_until()});
     EqualEinsums equal;
+    const std::size_t most = !by_need_applies()                ? unlimited_templates
+                             : context_.switches.all_templates ? many_templates
+                                                               : 0;
+    std::vector<std::size_t> many;
     for (std::size_t e = 0; e < w.einsums.size(); ++e) {
         base::poll_stop();
         EinsumSpace& space = spaces_.emplace_back(open_einsum(context_, static_cast<int>(e)));
         if (context_.switches.equal_einsums && !space.paths.empty()) {
             space.same = equal.first(space);
         }
-        if (space.same == e) {
-            make_templates(context_, space);
-        } else {
+        if (space.same != e) {
             space.templates = spaces_[space.same].templates;
+        } else if (!given_.empty()) {
+            take_given(*given_[e], space);
+        } else if (!make_templates(context_, space, most)) {
+            many.push_back(e);
         }
+        opening.advance();
+    }
+    if (!many.empty()) {
+        make_templates_by_need(many);
+    }
+    for (std::size_t e = 0; e < spaces_.size(); ++e) {
+        EinsumSpace& space = spaces_[e];
         result_.statistics.templates += space.templates->size();
         for (const auto& one : *space.templates) {
             result_.statistics.loop_orders &= !one.tmpl.one_order;
         }
         recorder_.einsum(e).templates_total = space.templates->size();
-        opening.advance();
         if (space.templates->empty()) {
             std::ranges::move(explain_empty(w, space), std::back_inserter(result_.reasons));
         }

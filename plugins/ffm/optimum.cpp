@@ -154,8 +154,12 @@ void Run::tighten_class_bounds() {
 SavedState Run::state() const {
     SavedState state;
     state.refuted_cutoff = cutoffs_.refuted_in_all();
-    state.class_bounds = exploration_ ? exploration_->class_bounds.progress() : saved_.class_bounds;
-    state.searches = exploration_ ? exploration_->rows.kept().all() : saved_.searches;
+    // Which templates there are by need is found anew.
+    if (!by_need_) {
+        state.class_bounds =
+            exploration_ ? exploration_->class_bounds.progress() : saved_.class_bounds;
+        state.searches = exploration_ ? exploration_->rows.kept().all() : saved_.searches;
+    }
     state.joins = cutoffs_.joins();
     state.later = saved_.later;
     return state;

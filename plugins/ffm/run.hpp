@@ -95,6 +95,17 @@ private:
     }
 
     void open();
+    // templates/by_need.cpp
+    /// Of Einsums that have too many templates, those that are of use (docs/ffm.md, section 1).
+    bool by_need_applies() const;
+    void make_templates_by_need(const std::vector<std::size_t>& einsums);
+    /// A mapping of these templates, by a run of its own.
+    void find_among(const std::vector<std::shared_ptr<std::vector<TemplateEntry>>>& templates);
+
+    /// Options of a run within this one: without limits, a start, and what it reports to.
+    mapper::Options options_within() const;
+    /// The best mapping of such a run, if it is better than the incumbent.
+    void take_best_of(Run& within, const std::string& step);
 
     /// The best mapping that is given is the first incumbent.
     void take_start();
@@ -345,6 +356,9 @@ private:
     int threads_ = 1;
     bool class_bounds_known_ = false;
     std::vector<KnownClassBounds> perfect_class_bounds_;  ///< with partial tiles
+    /// By Einsum: nothing else is searched. Empty: all templates.
+    std::vector<std::shared_ptr<std::vector<TemplateEntry>>> given_;
+    bool by_need_ = false;  ///< some Einsums have but the templates that are of use
     bool simple_tried_ = false;
     bool beam_tried_ = false;  ///< beam_through()
     bool objectives_tried_ = false;

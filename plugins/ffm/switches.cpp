@@ -18,6 +18,8 @@ const std::vector<Choice>& choices() {
         {"scalarised-bounds", [](Switches& s) -> bool& { return s.scalarised_bounds; }},
         {"best-first", [](Switches& s) -> bool& { return s.best_first; }},
         {"template-fixing", [](Switches& s) -> bool& { return s.drop_templates; }},
+        {"templates-by-need", [](Switches& s) -> bool& { return s.templates_by_need; }},
+        {"all-templates", [](Switches& s) -> bool& { return s.all_templates; }},
         {"early-search", [](Switches& s) -> bool& { return s.early_search; }},
         {"parts", [](Switches& s) -> bool& { return s.parts; }},
         {"beam-search", [](Switches& s) -> bool& { return s.beam_search; }},

@@ -15,6 +15,8 @@ struct Switches {
     bool improvement = true;           ///< partial tiles for the mapping found without
     bool scalarised_bounds = true;     ///< energy and latency bounded together, with partial tiles
     bool best_first = true;            ///< of one Einsum: templates by ascending bound
+    bool templates_by_need = true;     ///< not all of them, where there are too many
+    bool all_templates = true;         ///< at once, unless there are too many
     bool drop_templates = true;        ///< that lead nowhere below the incumbent
     bool early_search = true;          ///< mappings of few templates, where class bounds take long
     bool parts = true;                 ///< first mapping of a long cascade from those of its parts

@@ -194,6 +194,47 @@ BOOST_AUTO_TEST_CASE(loose_class_bounds_first_change_no_optimum) {
     without_changes_nothing({"exact-class-bounds", "template-fixing", "early-search"});
 }
 
+// Without the first: templates by need, even where there are few.
+BOOST_AUTO_TEST_CASE(templates_by_need_change_no_optimum) {
+    without_changes_nothing({"all-templates", "templates-by-need"});
+}
+
+BOOST_AUTO_TEST_CASE(templates_by_need_are_fewer_and_find_what_a_start_does_not) {
+    const std::vector<std::uint64_t> all = seeds();
+    int searched = 0, fewer = 0, better = 0;
+    for (std::size_t i = 1; i < all.size(); i += 4) {
+        const oracle::Instance drawn = oracle::random_instance(all[i]);
+        const oracle::LoadedInstance instance(drawn.yaml);
+        mapper::Options options = options_of(drawn, 0);
+        if (drawn.options.partial_tiles()) {
+            continue;
+        }
+        try {
+            options.metrics = {Metric::latency};
+            const mapper::Result start = run(instance.problem, options);
+            options.metrics = {Metric::energy};
+            const mapper::Result with = run(instance.problem, options);
+            if (start.solutions.empty()) {
+                continue;
+            }
+            options.without = {"all-templates"};
+            options.start = start.solutions;
+            const mapper::Result other = run(instance.problem, options);
+            const double found = value(other, Metric::energy), best = value(with, Metric::energy);
+            BOOST_TEST(std::abs(found - best) <= rounding * best,
+                       "seed " << all[i] << ": " << found << ", all templates " << best);
+            ++searched;
+            fewer += other.statistics.templates < with.statistics.templates;
+            better += found < value(start, Metric::energy) * (1 - rounding);
+        } catch (const NoLegalMapping&) {
+        }
+    }
+    BOOST_TEST(fewer > searched / 3);
+    BOOST_TEST(better > searched / 10);
+    BOOST_TEST_MESSAGE(searched << " searches, " << fewer << " with fewer templates, " << better
+                                << " better than their start");
+}
+
 // The brute force of full_test judges the same way through the search.
 BOOST_AUTO_TEST_CASE(few_templates_give_mappings_before_class_bounds_are_known) {
     std::size_t early = 0;

@@ -70,15 +70,22 @@ std::string compare_optima(const LoadedInstance& instance, const mapspace::MapSp
     return differ;
 }
 
-/// Of a run of all tests every third instance is searched a second time; of a soak all are.
-bool twice(const Instance& drawn) {
-    return tessera::test::setting("TESSERA_SOAK", 0) > 0 ||
-           std::hash<std::string>{}(drawn.yaml) % 3 == 0;
+/// Of a run of all tests every third instance is searched a second time, one way or the other; of a
+/// soak all are, both ways.
+struct Again {
+    bool loose = true, by_need = true;
+};
+Again again(const Instance& drawn) {
+    if (tessera::test::setting("TESSERA_SOAK", 0) > 0) {
+        return {};
+    }
+    const std::size_t turn = std::hash<std::string>{}(drawn.yaml) % 6;
+    return {turn == 0, turn == 1};
 }
 
 /// "" if FFM and brute force agree.
 std::string compare(const LoadedInstance& instance, const mapspace::MapSpaceOptions& options,
-                    const Optimum& best, bool loose_too) {
+                    const Optimum& best, Again too) {
     if (best.pareto.empty()) {
         try {
             return map(instance, options, {Metric::edp}).empty() ? "" : "a mapping where none is";
@@ -89,8 +96,11 @@ std::string compare(const LoadedInstance& instance, const mapspace::MapSpaceOpti
     std::string differ = compare_optima(instance, options, best, {});
     // The way of searches whose class bounds take long.
     const std::string other =
-        loose_too ? compare_optima(instance, options, best, {"exact-class-bounds"}) : "";
+        too.loose ? compare_optima(instance, options, best, {"exact-class-bounds"}) : "";
     differ += other.empty() ? "" : "with loose class bounds first: " + other;
+    const std::string by_need =
+        too.by_need ? compare_optima(instance, options, best, {"all-templates"}) : "";
+    differ += by_need.empty() ? "" : "with templates by need: " + by_need;
     const auto front = without_ties(map(instance, options, {Metric::energy, Metric::latency}));
     const auto expected = without_ties(best.pareto);
     if (!same_points(front, expected)) {
@@ -120,7 +130,7 @@ Outcome judge(const Instance& drawn, const mapspace::MapSpaceOptions* engine, ar
         out.judged = true;
         out.mapped = !best.pareto.empty();
         out.error =
-            compare(instance, engine != nullptr ? *engine : drawn.options, best, twice(drawn));
+            compare(instance, engine != nullptr ? *engine : drawn.options, best, again(drawn));
     } catch (const TooMany&) {
     } catch (const std::exception& e) {
         out.judged = true;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 
 #include "tessera/mapping/template.hpp"
 
@@ -61,5 +62,9 @@ struct MapSpaceOptions {
 /// can exist (a tensor that no memory may keep), base::Stopped.
 std::size_t enumerate_templates(const arch::Path& path, const MapSpaceOptions& options,
                                 const std::function<void(Template&&)>& sink);
+/// The same if there are at most `most`; else nullopt, and `sink` is not called.
+std::optional<std::size_t> enumerate_templates(const arch::Path& path,
+                                               const MapSpaceOptions& options, std::size_t most,
+                                               const std::function<void(Template&&)>& sink);
 
 }  // namespace tessera::mapspace

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <string>
 
-#include "../open.hpp"
+#include "../templates/open.hpp"
 
 namespace tessera::ffm {
 namespace {

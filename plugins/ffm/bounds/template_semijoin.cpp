@@ -9,7 +9,7 @@
 #include <map>
 #include <tuple>
 
-#include "../open.hpp"
+#include "../templates/open.hpp"
 
 namespace tessera::ffm {
 namespace {

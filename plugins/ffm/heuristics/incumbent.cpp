@@ -85,29 +85,37 @@ void Run::find_by_objective() {
         if (watch_.stopped()) {
             return;
         }
-        mapper::Options o = options_;
+        mapper::Options o = options_within();
         o.metrics = {metric};
-        o.budget = {};
         o.budget.max_evals = rows_of_one_objective;
-        o.resume.clear();
-        o.start.clear();
-        o.recorder = nullptr;
-        o.progress = nullptr;
         Run run(problem_, *context_.model, o);
-        run.silent_ = true;
-        try {
-            const mapper::Result found = run.run();
-            result_.statistics.evaluated += found.statistics.evaluated;
-            const auto value = [&](const mapper::Solution& s) {
-                return mapper::metric_value(options_.metrics.front(), s.report);
-            };
-            if (!found.solutions.empty() && value(found.solutions.front()) < incumbent_.value()) {
-                take(found.solutions.front(),
-                     metric == mapper::Metric::energy ? "least energy" : "least latency");
-            }
-        } catch (const LimitReached&) {  // no mapping in time
-            result_.statistics.evaluated += run.evaluated();
+        take_best_of(run, metric == mapper::Metric::energy ? "least energy" : "least latency");
+    }
+}
+
+mapper::Options Run::options_within() const {
+    mapper::Options o = options_;
+    o.budget = {};
+    o.resume.clear();
+    o.start.clear();
+    o.recorder = nullptr;
+    o.progress = nullptr;
+    return o;
+}
+
+void Run::take_best_of(Run& within, const std::string& step) {
+    within.silent_ = true;
+    try {
+        const mapper::Result found = within.run();
+        result_.statistics.evaluated += found.statistics.evaluated;
+        if (!found.solutions.empty() &&
+            mapper::metric_value(options_.metrics.front(), found.solutions.front().report) <
+                incumbent_.value()) {
+            take(found.solutions.front(), step);
         }
+    } catch (const LimitReached&) {  // no mapping in time
+        result_.statistics.evaluated += within.evaluated();
+    } catch (const NoLegalMapping&) {  // none in what it looked at
     }
 }
 

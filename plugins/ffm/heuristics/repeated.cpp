@@ -68,8 +68,7 @@ bool Run::find_part(const std::vector<std::string>& einsums, std::size_t left,
     const workload::Workload part = workload::selected(*problem_.workload, einsums);
     model::Problem problem = problem_;
     problem.workload = &part;
-    mapper::Options o = options_;
-    o.budget = {};
+    mapper::Options o = options_within();
     o.budget.max_evals = rows_of_part;
     o.budget.max_memory_bytes = options_.budget.max_memory_bytes;
     const double limit_s =
@@ -79,10 +78,6 @@ bool Run::find_part(const std::vector<std::string>& einsums, std::size_t left,
         o.budget.max_time_s =
             std::max(1e-3, (share_of_parts * limit_s - spent_s) / static_cast<double>(left));
     }
-    o.resume.clear();
-    o.start.clear();
-    o.recorder = nullptr;
-    o.progress = nullptr;
     try {
         Run run(problem, *context_.model, o);
         run.silent_ = true;

@@ -12,7 +12,7 @@
 #include "../heuristics/best_first.hpp"
 #include "../heuristics/local_search.hpp"
 #include "../heuristics/simple.hpp"
-#include "../open.hpp"
+#include "../templates/open.hpp"
 #include "../row_search.hpp"
 #include "support/paths.hpp"
 #include "tessera/base/error.hpp"

@@ -57,6 +57,11 @@ TileShapeProblem tile_shape_problem(const ShapeContext& c, const arch::Path& pat
                                     const Template& tmpl, const model::TemplateFormulas& f,
                                     const TabulateContext& table);
 
+/// The same for bounds: costs alone, and no best-effort conditions.
+TileShapeProblem problem_of_bounds(const ShapeContext& c, const arch::Path& path,
+                                   const Template& tmpl, const model::TemplateFormulas& f,
+                                   const TabulateContext& table);
+
 /// What best-effort conditions decide to, if some tile shapes may be partial: those that are not
 /// decide (C4 of docs/mapspace.md), for partial tiles only add to the mapspace. None: no tile may.
 std::optional<std::vector<double>> perfect_levels(const TileShapeProblem& problem,

@@ -177,6 +177,15 @@ TileShapeProblem tile_shape_problem(const ShapeContext& c, const arch::Path& pat
     return p;
 }
 
+TileShapeProblem problem_of_bounds(const ShapeContext& c, const arch::Path& path,
+                                   const Template& tmpl, const model::TemplateFormulas& f,
+                                   const TabulateContext& table) {
+    TileShapeProblem p = tile_shape_problem(c, path, tmpl, f, table);
+    p.best_effort.clear();
+    p.objectives = costs(c, f);
+    return p;
+}
+
 std::optional<std::vector<double>> perfect_levels(const TileShapeProblem& problem,
                                                   TileShapeExplorer& explorer,
                                                   const TileShapeOptions& options) {

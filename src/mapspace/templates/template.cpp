@@ -3,6 +3,7 @@
 #include "tessera/mapspace/template.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <unordered_map>
 
 #include "model/latency_growth.hpp"
@@ -65,6 +66,12 @@ std::string Reasons::text() const {
 
 namespace {
 
+/// Most choices of what memories hold for each template that is asked for.
+constexpr std::size_t few_choices = 64;
+
+/// There are more templates than are asked for.
+struct TooMany {};
+
 class Collector {
 public:
     Collector(const Space& space) : space_(space) {}
@@ -89,6 +96,11 @@ public:
 
     bool empty() const {
         return found_.empty();
+    }
+
+    /// Those that turned out to be worse included.
+    std::size_t size() const {
+        return found_.size();
     }
 
     template <class F>
@@ -159,6 +171,13 @@ void check_latencies(const arch::Path& path) {
 
 std::size_t enumerate_templates(const arch::Path& path, const MapSpaceOptions& options,
                                 const std::function<void(Template&&)>& sink) {
+    return enumerate_templates(path, options, std::numeric_limits<std::size_t>::max(), sink)
+        .value();
+}
+
+std::optional<std::size_t> enumerate_templates(const arch::Path& path,
+                                               const MapSpaceOptions& options, std::size_t most,
+                                               const std::function<void(Template&&)>& sink) {
     using namespace detail;
     if (!path.compute().enabled) {
         return 0;
@@ -170,16 +189,23 @@ std::size_t enumerate_templates(const arch::Path& path, const MapSpaceOptions& o
                              path.compute().name + "'");
     }
     Reasons reasons;
-    const std::vector<Choice> choices = storage_choices(space, reasons);
+    constexpr std::size_t any = std::numeric_limits<std::size_t>::max();
+    // Some choices have no template, none of those that can be told apart by it has the same.
+    const std::size_t most_choices = most < any / few_choices ? most * few_choices : any;
+    const std::vector<Choice> choices = storage_choices(space, reasons, most_choices);
+    if (choices.size() >= most_choices) {
+        return std::nullopt;
+    }
     if (choices.empty()) {
         none(space, reasons);
     }
     Collector collector(space);
     HolderOrders orders(space, choices);
     bool ordered = false, one_order = false;
-    for (const Choice& choice : choices) {
+    const auto collect = [&](const Choice& choice) {
         orders.enumerate(choice, [&](const Items& holders) {
             ordered = true;
+            base::poll_stop();
             insert_temporals(space, holders, [&](Items& items) {
                 base::poll_stop();
                 insert_spatials(space, items);
@@ -187,12 +213,21 @@ std::size_t enumerate_templates(const arch::Path& path, const MapSpaceOptions& o
                 constrain(space, items);
                 one_order |= !order_below_networks(space, items, [&](Items& ordered_items) {
                     without_crossings(space, ordered_items, [&](Items& contiguous) {
-                        choose_prologues(space, contiguous,
-                                         [&](const Items& led) { collector.add(led); });
+                        choose_prologues(space, contiguous, [&](const Items& led) {
+                            collector.add(led);
+                            if (collector.size() > most) {
+                                throw TooMany{};
+                            }
+                        });
                     });
                 });
             });
         });
+    };
+    try {
+        std::ranges::for_each(choices, collect);
+    } catch (const TooMany&) {
+        return std::nullopt;
     }
     if (ordered && collector.empty() && space.states) {
         reasons.loops = states_text(space);

@@ -17,6 +17,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -122,7 +123,22 @@ struct Choice {
     std::vector<TensorMask> must;
 };
 
-std::vector<Choice> storage_choices(const Space& space, Reasons& reasons);
+/// At most `most` of them.
+std::vector<Choice> storage_choices(const Space& space, Reasons& reasons,
+                                    std::size_t most = std::numeric_limits<std::size_t>::max());
+
+/// What a level may and must hold, whatever stands above it.
+struct StoredSets {
+    TensorMask may = 0, must = 0;
+    bool depend = false;  ///< on what the levels above hold: then anything, and nothing
+};
+/// Per level.
+std::vector<StoredSets> possible_sets(const Space& space);
+/// Whether storage_choices() has these tensors; `must` is filled in.
+bool allow_choice(const Space& space, Choice& choice);
+/// Whether an outer holder right above an inner one, no loop between them, is of no use; the choice
+/// without it has to be allowed.
+bool may_spare_holder(const Space& space, const Item& outer, const Item& inner);
 
 /// Calls `sink` for every order of the holders of a choice, tolls inserted.
 class HolderOrders {

@@ -105,15 +105,19 @@ std::uint64_t HolderOrders::options_met(const Item& upper, const Item& lower) co
 // superfluous: without it the same tiles come straight from above it, every count is at most as
 // large and memory is freed. That needs the choice without it to be allowed, and the outer one must
 // not be the one that spares the first read of an output.
-bool HolderOrders::spare(const Choice& choice, const Item& outer, const Item& inner) const {
-    const auto& levels = space_.path.levels;
+bool may_spare_holder(const Space& space, const Item& outer, const Item& inner) {
+    const auto& levels = space.path.levels;
     if (outer.tensor != inner.tensor || outer.must_keep || outer.level > inner.level ||
-        space_.fanout(outer.level) != space_.fanout(inner.level)) {
+        space.fanout(outer.level) != space.fanout(inner.level)) {
         return false;
     }
-    if (space_.path.einsum.tensors[outer.tensor].output &&
-        levels[outer.level].skip_initial_output_write &&
-        !levels[inner.level].skip_initial_output_write) {
+    return !space.path.einsum.tensors[outer.tensor].output ||
+           !levels[outer.level].skip_initial_output_write ||
+           levels[inner.level].skip_initial_output_write;
+}
+
+bool HolderOrders::spare(const Choice& choice, const Item& outer, const Item& inner) const {
+    if (!may_spare_holder(space_, outer, inner)) {
         return false;
     }
     std::vector<TensorMask> without = choice.stored;

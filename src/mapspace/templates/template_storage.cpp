@@ -17,10 +17,14 @@ struct Sets {
 
 class Chooser {
 public:
-    Chooser(const Space& space, Reasons& reasons);
+    Chooser(const Space& space, Reasons& reasons,
+            std::size_t most = std::numeric_limits<std::size_t>::max());
     std::vector<Choice> run();
+    std::vector<StoredSets> possible() const;
+    bool allow(Choice& choice) const;
 
 private:
+    TensorMask must_of(int index, const Sets& sets) const;
     bool depends_on_above(const arch::PathLevel& level) const;
     Sets evaluate(const arch::PathLevel& level, const spec::Symbols& symbols) const;
     void choose(int index, TensorMask above, const spec::Symbols& symbols);
@@ -30,6 +34,7 @@ private:
 
     const Space& space_;
     Reasons& reasons_;
+    std::size_t most_;
     std::vector<char> dynamic_;  ///< per level
     bool any_dynamic_ = false;
     std::vector<Sets> fixed_;  ///< per level, if not dynamic
@@ -37,7 +42,8 @@ private:
     std::vector<Choice> found_;
 };
 
-Chooser::Chooser(const Space& space, Reasons& reasons) : space_(space), reasons_(reasons) {
+Chooser::Chooser(const Space& space, Reasons& reasons, std::size_t most)
+    : space_(space), reasons_(reasons), most_(most) {
     const auto& levels = space.path.levels;
     current_.stored.assign(levels.size(), 0);
     current_.must.assign(levels.size(), 0);
@@ -88,8 +94,59 @@ std::vector<Choice> Chooser::run() {
     return std::move(found_);
 }
 
+TensorMask Chooser::must_of(int index, const Sets& sets) const {
+    const bool all = index == space_.first_memory && space_.options.unfused;
+    return all ? space_.all : sets.keep | sets.back;
+}
+
+std::vector<StoredSets> Chooser::possible() const {
+    std::vector<StoredSets> out(fixed_.size());
+    for (std::size_t l = 0; l < out.size(); ++l) {
+        const arch::PathLevel& level = space_.path.levels[l];
+        if (!level.holds_tensors() || !level.enabled) {
+            continue;
+        }
+        if (dynamic_[l]) {
+            out[l] = {space_.all, 0, true};
+            continue;
+        }
+        const TensorMask must = must_of(static_cast<int>(l), fixed_[l]);
+        out[l] = {fixed_[l].may_keep | must, must, false};
+    }
+    return out;
+}
+
+/// \pre no tolls, no copy
+bool Chooser::allow(Choice& choice) const {
+    spec::Symbols symbols = space_.path.symbols.child();
+    TensorMask above = 0;
+    for (std::size_t l = 0; l < choice.stored.size(); ++l) {
+        const arch::PathLevel& level = space_.path.levels[l];
+        if (!level.holds_tensors() || !level.enabled) {
+            if (choice.stored[l] != 0) {
+                return false;
+            }
+            continue;
+        }
+        symbols.set("Above", spec::Value(spec::TensorSet{above}));
+        const Sets sets = dynamic_[l] ? evaluate(level, symbols) : fixed_[l];
+        const TensorMask stored = choice.stored[l];
+        choice.must[l] = must_of(static_cast<int>(l), sets);
+        if ((sets.back & above) || (choice.must[l] & ~stored) ||
+            (stored & ~(sets.may_keep | choice.must[l]))) {
+            return false;
+        }
+        above |= stored;
+        symbols.set(level.name, spec::Value(spec::TensorSet{stored}));
+    }
+    return above == space_.all;
+}
+
 void Chooser::choose(int index, TensorMask above, const spec::Symbols& symbols) {
     const auto& levels = space_.path.levels;
+    if (found_.size() >= most_) {
+        return;
+    }
     if (index == static_cast<int>(levels.size())) {
         take();
         return;
@@ -100,10 +157,7 @@ void Chooser::choose(int index, TensorMask above, const spec::Symbols& symbols) 
         return;
     }
     const Sets sets = dynamic_[index] ? evaluate(level, symbols) : fixed_[index];
-    TensorMask must = sets.keep | sets.back;
-    if (index == space_.first_memory && space_.options.unfused) {
-        must = space_.all;
-    }
+    TensorMask must = must_of(index, sets);
     TensorMask may = sets.may_keep & ~must;
     if (sets.back & above) {
         reasons_.back = "'" + level.name + "' must be the outermost holder of " +
@@ -164,8 +218,18 @@ void Chooser::take() {
 
 }  // namespace
 
-std::vector<Choice> storage_choices(const Space& space, Reasons& reasons) {
-    return Chooser(space, reasons).run();
+std::vector<Choice> storage_choices(const Space& space, Reasons& reasons, std::size_t most) {
+    return Chooser(space, reasons, most).run();
+}
+
+std::vector<StoredSets> possible_sets(const Space& space) {
+    Reasons reasons;
+    return Chooser(space, reasons).possible();
+}
+
+bool allow_choice(const Space& space, Choice& choice) {
+    Reasons reasons;
+    return Chooser(space, reasons).allow(choice);
 }
 
 }  // namespace tessera::mapspace::detail

@@ -1,18 +1,21 @@
 // What there is to explore: paths and templates of every Einsum, and which of them are alike.
 #pragma once
 
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
 
-#include "explorer.hpp"
+#include "../explorer.hpp"
 
 namespace tessera::ffm {
 
 /// Paths of one Einsum.
 EinsumSpace open_einsum(const ExploreContext& context, int einsum);
-/// Templates of an Einsum. \throws NoLegalMapping if there is none
-void make_templates(const ExploreContext& context, EinsumSpace& space);
+/// Templates of an Einsum. False if there are more than `most`: none are made then.
+/// \throws NoLegalMapping if there is none
+bool make_templates(const ExploreContext& context, EinsumSpace& space,
+                    std::size_t most = std::numeric_limits<std::size_t>::max());
 
 /// Marks the templates that no other Einsum can meet (docs/ffm-proofs.md, 2.19).
 void mark_unmatched(const ExploreContext& context, std::vector<EinsumSpace>& spaces);

@@ -26,20 +26,24 @@ EinsumSpace open_einsum(const ExploreContext& context, int einsum) {
     return space;
 }
 
-void make_templates(const ExploreContext& context, EinsumSpace& space) {
+bool make_templates(const ExploreContext& context, EinsumSpace& space, std::size_t most) {
     mapspace::MapSpaceOptions mapspace = context.options->mapspace;
     mapspace.partial_inner_tiles = context.problem->convention().partial_inner_tiles;
     std::string infeasible;
     for (std::size_t i = 0; i < space.paths.size(); ++i) {
         const arch::Path& path = *space.paths[i];
         try {
-            mapspace::enumerate_templates(path, mapspace, [&](mapspace::Template&& tmpl) {
+            const auto add = [&](mapspace::Template&& tmpl) {
                 base::poll_stop();
                 TemplateEntry& added = space.templates->emplace_back();
                 added.path = &path;
                 added.path_index = static_cast<int>(i);
                 added.tmpl = std::move(tmpl);
-            });
+            };
+            if (!mapspace::enumerate_templates(path, mapspace, most, add)) {
+                space.templates->clear();
+                return false;
+            }
         } catch (const NoLegalMapping& none) {
             infeasible = none.what();  // unless another compute can run it
         }
@@ -47,6 +51,7 @@ void make_templates(const ExploreContext& context, EinsumSpace& space) {
     if (space.templates->empty() && !infeasible.empty()) {
         throw NoLegalMapping(infeasible);
     }
+    return true;
 }
 
 std::vector<mapspace::TrackedMemory> tracked_memories(const std::vector<EinsumSpace>& spaces) {
