@@ -48,8 +48,7 @@ public:
                 }
             }
         }
-        spread();
-        finish();
+        below_buffer();
         return std::move(nodes_);
     }
 
@@ -90,10 +89,13 @@ private:
         nodes_.push_back(node);
     }
 
-    /// Running states stand last, right above their loop.
+    /// Running states stand last, right above their loop. A copy needs no second holder.
     void hold_in_buffer(int depth) {
         for (const bool states : {false, true}) {
             for (int t = 0; t < tensors(); ++t) {
+                if (path_.einsum.is_copy_operation && kept(t) == nullptr) {
+                    continue;
+                }
                 const int v = tensor(t).state_variable;
                 const bool state = v >= 0 && tile_[static_cast<std::size_t>(v)] > 1;
                 const KeepPlan* keep = kept(t);
@@ -139,12 +141,23 @@ private:
         return false;
     }
 
+    /// Whether all instances of the fan-out must share a tensor that the variable indexes.
+    bool parts_what_is_shared(const arch::PathDim& dim, int variable) const {
+        for (int t = 0; t < tensors(); ++t) {
+            if ((dim.reuse >> t & 1) && indexes(t, variable)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     /// Variables that may be spread over a fan-out: large tiles of outputs first.
-    std::vector<int> candidates() const {
+    std::vector<int> candidates(const arch::PathDim& dim) const {
         std::vector<int> all;
         const workload::RankVariableMask states = path_.einsum.state_variables();
         for (int v = 0; v < static_cast<int>(tile_.size()); ++v) {
-            if (!(states >> v & 1) && tile_[static_cast<std::size_t>(v)] > 1) {
+            if (!(states >> v & 1) && tile_[static_cast<std::size_t>(v)] > 1 &&
+                !parts_what_is_shared(dim, v)) {
                 all.push_back(v);
             }
         }
@@ -156,14 +169,15 @@ private:
         return all;
     }
 
-    void spread() {
+    std::vector<Spread> spread() {
         std::vector<std::int64_t> left = tile_;
         std::vector<Spread> spreads;
         for (int l = buffer_ + 1; l < static_cast<int>(path_.levels.size()); ++l) {
             const auto& dims = path_.levels[static_cast<std::size_t>(l)].spatial;
             for (int d = 0; d < static_cast<int>(dims.size()); ++d) {
-                std::int64_t room = dims[static_cast<std::size_t>(d)].fanout;
-                for (const int v : candidates()) {
+                const arch::PathDim& dim = dims[static_cast<std::size_t>(d)];
+                std::int64_t room = dim.fanout;
+                for (const int v : candidates(dim)) {
                     std::int64_t& rest = left[static_cast<std::size_t>(v)];
                     const std::int64_t n = largest_divisor(rest, room);
                     if (n > 1) {
@@ -181,31 +195,45 @@ private:
                 temporal(v, open / left[static_cast<std::size_t>(v)]);
             }
         }
-        for (const Spread& one : spreads) {
-            std::int64_t& open = tile_[static_cast<std::size_t>(one.variable)];
-            PmappingNode node;
-            node.kind = NodeKind::spatial;
-            node.rank_variable = static_cast<std::int8_t>(one.variable);
-            node.level = static_cast<std::int8_t>(one.level);
-            node.dim = static_cast<std::int8_t>(one.dim);
-            node.tile = open /= one.instances;
-            nodes_.push_back(node);
+        return spreads;
+    }
+
+    void spatial(const Spread& one) {
+        std::int64_t& open = tile_[static_cast<std::size_t>(one.variable)];
+        PmappingNode node;
+        node.kind = NodeKind::spatial;
+        node.rank_variable = static_cast<std::int8_t>(one.variable);
+        node.level = static_cast<std::int8_t>(one.level);
+        node.dim = static_cast<std::int8_t>(one.dim);
+        node.tile = open /= one.instances;
+        nodes_.push_back(node);
+    }
+
+    /// What a memory below the buffer has to keep.
+    void hold_kept(int l) {
+        const arch::PathLevel& level = path_.levels[static_cast<std::size_t>(l)];
+        if (level.kind != arch::LevelKind::memory || level.keep.empty() ||
+            path_.einsum.is_copy_operation) {
+            return;
+        }
+        const arch::TensorMask must =
+            arch::evaluate_tensors(level.keep, path_.symbols) & path_.einsum.all();
+        for (int t = 0; t < tensors(); ++t) {
+            if (must >> t & 1) {
+                hold(t, l, false);
+            }
         }
     }
 
-    void finish() {
+    void below_buffer() {
+        const std::vector<Spread> spreads = spread();
         for (int l = buffer_ + 1; l < static_cast<int>(path_.levels.size()); ++l) {
-            const arch::PathLevel& level = path_.levels[static_cast<std::size_t>(l)];
-            if (level.kind != arch::LevelKind::memory || level.keep.empty()) {
-                continue;
-            }
-            const arch::TensorMask must =
-                arch::evaluate_tensors(level.keep, path_.symbols) & path_.einsum.all();
-            for (int t = 0; t < tensors(); ++t) {
-                if (must >> t & 1) {
-                    hold(t, l, false);
+            for (const Spread& one : spreads) {
+                if (one.level == l) {
+                    spatial(one);
                 }
             }
+            hold_kept(l);
         }
         for (int v = 0; v < static_cast<int>(tile_.size()); ++v) {
             temporal(v, 1);

@@ -346,6 +346,30 @@ BOOST_AUTO_TEST_CASE(a_given_mapping_is_kept_if_it_is_better) {
 
 // Copies between the stages of a pipeline leave Llama3 room for small tiles only: some phases run
 // one Einsum after the other, or with computes that need fewer stages.
+// Copies, fan-outs whose instances share a tensor, and memories between fan-outs.
+BOOST_AUTO_TEST_CASE(mappings_on_systolic_arrays_are_in_the_mapspace) {
+    const std::string folder = test::test_folder() + "/..";
+    for (const auto& [chip, shape] :
+         {std::pair{"tpu-v4i", "gpt3-6.7b"}, {"tpu-v4i", "llama3-8b"}, {"edge", "attention"}}) {
+        const Case of{workload::load_workload(folder + "/problem-shapes/" + shape + ".yaml", {}),
+                      arch::load_architecture(folder + "/arch-specs/" + chip + ".yaml", {})};
+        const model::Problem problem = of.problem();
+        mapper::Options options;
+        options.metrics = {mapper::Metric::edp};
+        for (const char* mapper : {"transfusion", "transfusion:unfused"}) {
+            const auto found = plugin::Registry<mapper::Mapper>::instance().create(mapper)->map(
+                problem, *model_named("looptree"), options);
+            BOOST_TEST_REQUIRE(found.solutions.size() == 1u);
+            for (const mapspace::Violation& v :
+                 mapspace::check(problem, found.solutions.front().mapping, &options.mapspace)) {
+                BOOST_CHECK_MESSAGE(
+                    v.severity == mapspace::Severity::warning,
+                    std::string(mapper) + " on " + chip + ", " + shape + ": " + v.message);
+            }
+        }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_phase_gives_way_in_what_overlaps_before_it_does_in_tiles) {
     const Case llama = layer("transfusion-llama3", "transfusion-cloud",
                              {{"TOKENS", "16384"}, {"KEY_TILE", "256"}});

@@ -93,8 +93,13 @@ void Constraints::storage_of(int l, TensorMask above, const spec::Symbols& symbo
         may_keep &= ~above;
         keep &= checker_.options->preset == MapSpaceOptions::Preset::full ? ~above : all;
     }
-    report("may_keep", stored_[l] & ~keep & ~may_keep & ~(level.kind == LevelKind::toll ? 0 : back),
-           "but may not keep", level.may_keep.empty() ? level.keep : level.may_keep);
+    const TensorMask wrong =
+        stored_[l] & ~keep & ~may_keep & ~(level.kind == LevelKind::toll ? 0 : back);
+    const bool again = once && (wrong & ~above) == 0;
+    report("may_keep", wrong, again ? "but a copy needs no second holder of" : "but may not keep",
+           again                    ? spec::Expression()
+           : level.may_keep.empty() ? level.keep
+                                    : level.may_keep);
     report("back", back & above,
            "and a level above it holds, although it must be their outermost holder,", level.back);
 }
