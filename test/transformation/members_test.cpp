@@ -88,7 +88,7 @@ public:
 private:
     void walk() {
         for (const Metric metric : {Metric::energy, Metric::latency, Metric::edp}) {
-            const std::optional<Optimum> optimum = solve(problem_, {metric}, limit_s);
+            const std::optional<Optimum> optimum = solve(problem_, {metric}, {}, limit_s);
             if (!optimum || !optimum->mapping) {
                 return;
             }

@@ -7,7 +7,7 @@
 namespace tessera::transformation {
 
 std::optional<Optimum> solve(const Problem& problem, const std::vector<mapper::Metric>& metrics,
-                             double time_limit_s) {
+                             const std::vector<std::string>& without, double time_limit_s) {
     const LoadedProblem loaded(problem);
     const auto ffm = plugin::Registry<mapper::Mapper>::instance().create("ffm");
     const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
@@ -15,6 +15,7 @@ std::optional<Optimum> solve(const Problem& problem, const std::vector<mapper::M
     options.metrics = metrics;
     options.mapspace = problem.options;
     options.threads = 1;
+    options.without = without;
     options.budget.max_time_s = time_limit_s;
     Optimum optimum;
     try {

@@ -25,7 +25,9 @@ struct Optimum {
 };
 
 /// nullopt: not proven within the limits. Other errors than NoLegalMapping pass through.
+/// `without`: mapper::Options::without.
 std::optional<Optimum> solve(const Problem& problem, const std::vector<mapper::Metric>& metrics,
+                             const std::vector<std::string>& without = {},
                              double time_limit_s = 120);
 
 /// The mapping's cost; `why` says what makes it illegal, or no member of the mapspace.
