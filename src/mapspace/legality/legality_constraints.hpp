@@ -16,6 +16,8 @@ private:
     void enabled();
     void storage();
     void storage_of(int l, arch::TensorMask above, const spec::Symbols& symbols);
+    void left_out(const spec::Symbols& symbols);
+    bool may_stand_last(int t, int level, const spec::Symbols& symbols) const;
     void orders(const spec::Symbols& symbols);
     bool sinks(std::size_t holder) const;
     bool fits(const std::vector<arch::TensorMask>& option, int level, bool as_charged) const;
@@ -41,7 +43,8 @@ private:
 
     Checker& checker_;
     const Leaf& leaf_;
-    std::vector<arch::TensorMask> stored_;  ///< per level
+    std::vector<arch::TensorMask> stored_;    ///< per level
+    std::vector<arch::TensorMask> left_out_;  ///< of a copy: what the reference keeps there
 };
 
 }  // namespace tessera::mapspace::legality

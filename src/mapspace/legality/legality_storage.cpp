@@ -10,6 +10,7 @@ using arch::TensorMask;
 
 Constraints::Constraints(Checker& checker, const Leaf& leaf) : checker_(checker), leaf_(leaf) {
     stored_.assign(leaf.path.levels.size(), 0);
+    left_out_.assign(leaf.path.levels.size(), 0);
     for (const Node& node : leaf.nodes) {
         if (node.holder()) {
             stored_[node.level] |= TensorMask{1} << node.tensor;
@@ -70,6 +71,11 @@ void Constraints::storage_of(int l, TensorMask above, const spec::Symbols& symbo
     const bool spared = leaf_.view().is_copy_operation &&
                         (level.kind != LevelKind::toll || checker_.options == nullptr);
     const TensorMask must = spared ? keep & ~above : keep;
+    const bool reference = checker_.options != nullptr &&
+                           checker_.options->preset == MapSpaceOptions::Preset::accelforge;
+    if (spared && reference && level.kind == LevelKind::memory) {
+        left_out_[l] = keep & above & ~stored_[l];
+    }
     const auto report = [&](const char* code, TensorMask wrong, const std::string& text,
                             const spec::Expression& e) {
         if (!wrong) {
@@ -104,6 +110,65 @@ void Constraints::storage_of(int l, TensorMask above, const spec::Symbols& symbo
            "and a level above it holds, although it must be their outermost holder,", level.back);
 }
 
+/// Whether the holder of tensor `t` in `level` may stand below all outermost holders of a copy:
+/// there it does nothing, and no chain has it.
+bool Constraints::may_stand_last(int t, int level, const spec::Symbols& symbols) const {
+    const auto in_order = [&](const Node& backing) {
+        const bool forced = checker_.options->force_memory_hierarchy_order &&
+                            !leaf_.tensor(backing).persistent &&
+                            !leaf_.view().tensors[static_cast<std::size_t>(t)].persistent &&
+                            leaf_.level(backing).force_memory_hierarchy_order &&
+                            leaf_.path.levels[level].force_memory_hierarchy_order;
+        return backing.level > level && (forced || leaf_.tensor(backing).fusable);
+    };
+    TensorMask backed_here = 0;
+    for (const Node& node : leaf_.nodes) {
+        if (node.holder() && node.first && in_order(node)) {
+            return false;
+        }
+        if (node.holder() && node.first && node.level == level) {
+            backed_here |= TensorMask{1} << node.tensor;
+        }
+    }
+    bool any = false, possible = false;
+    for (const auto& option : leaf_.path.levels[level].tensor_order_options) {
+        TensorMask below = 0, named = 0;  // whom the option wants below t
+        bool met = false;
+        for (const spec::Expression& expression : option) {
+            const TensorMask place =
+                arch::evaluate_tensors(expression, symbols) & leaf_.view().all() & ~named;
+            named |= place;
+            below |= met ? place : 0;
+            met = met || (place >> t & 1);
+        }
+        any = any || named != 0;
+        possible = possible || (named != 0 && (below & backed_here) == 0);
+    }
+    return !any || possible;
+}
+
+// What the reference must keep of a copy counts where it has to stand above an outermost holder.
+void Constraints::left_out(const spec::Symbols& symbols) {
+    for (int l = 0; l < static_cast<int>(leaf_.path.levels.size()); ++l) {
+        TensorMask wrong = 0;
+        for (std::size_t t = 0; t < leaf_.view().tensors.size(); ++t) {
+            if ((left_out_[l] >> t & 1) && !may_stand_last(static_cast<int>(t), l, symbols)) {
+                wrong |= TensorMask{1} << t;
+            }
+        }
+        if (wrong) {
+            const arch::PathLevel& level = leaf_.path.levels[l];
+            Violation& v =
+                add("keep", einsum() + ": " + quoted(level.name) + " holds " + names(stored_[l]) +
+                                ", but must keep " + names(wrong) +
+                                ", above an outermost holder (keep: " + level.keep.text() + ")");
+            v.level = level.name;
+            v.tensor = leaf_.view().tensors[__builtin_ctzll(wrong)].name;
+            v.where = level.keep.empty() ? level.where : level.keep.position();
+        }
+    }
+}
+
 void Constraints::storage() {
     spec::Symbols symbols = leaf_.path.symbols.child();
     TensorMask above = 0;
@@ -120,6 +185,7 @@ void Constraints::storage() {
         symbols.set(level.name, spec::Value(spec::TensorSet{stored_[l]}));
         symbols.set("Above", spec::Value(spec::TensorSet{above}));
     }
+    left_out(symbols);
     orders(symbols);
 }
 
