@@ -83,6 +83,29 @@ bool partial_tiles_fit(const model::Problem& problem, const model::CostModel& mo
            worker.evaluate(point).legal();
 }
 
+/// Bounds and values are sums in other orders.
+constexpr double rounding = 1e-9;
+
+/// A bound above what was found is wrong, and so is a proof by it. What was found is kept.
+void leave_out_false_bound(mapper::Result& result, const std::string& mapper,
+                           const std::vector<mapper::Metric>& metrics) {
+    if (!result.bound || metrics.size() != 1 || result.solutions.empty()) {
+        return;
+    }
+    const double value = mapper::metric_value(metrics.front(), result.solutions.front().report);
+    if (!(*result.bound > value * (1 + rounding))) {
+        return;
+    }
+    std::ostringstream why;
+    why << "error: mapper '" << mapper << "' says that no mapping costs less than " << *result.bound
+        << ", and found one that costs " << value
+        << "; its bound is wrong and is left out; please report the inputs";
+    result.status = mapper::Status::feasible;
+    result.bound.reset();
+    result.later.reset();
+    result.reasons.push_back(why.str());
+}
+
 void evaluate_again(std::vector<mapper::Solution>& solutions, const model::Problem& problem,
                     const model::CostModel& model) {
     for (mapper::Solution& solution : solutions) {
@@ -309,6 +332,7 @@ void Session::judge(mapper::Result& result) const {
         result.reasons.emplace_back(
             "a mapping that was given to begin with is the best, in orders that were not searched");
     }
+    leave_out_false_bound(result, components_.mapper, settings_.metrics);
 }
 
 Session::Turn Session::turn() const {

@@ -243,6 +243,24 @@ BOOST_AUTO_TEST_CASE(answers_of_mappers_are_judged) {
     BOOST_TEST(says(answered(homeless, 1, false), "mapper 'answers' found is illegal"));
 }
 
+BOOST_AUTO_TEST_CASE(a_bound_above_what_was_found_is_left_out) {
+    BOOST_TEST(answered(fused(), 1, false) == "");
+    const double edp = Answers::answer.solutions.front().report.edp_js();
+    const Problem problem = fused_layer();
+    Options options;
+    options.mapper = "answers";
+    for (const double share : {0.5, 1.0, 1 + 1e-12, 1 + 1e-6, 2.0}) {
+        Answers::answer.bound = share * edp;
+        const Result result = tessera::map(problem, options);
+        const bool wrong = share > 1 + 1e-9;
+        BOOST_TEST((result.status == (wrong ? Status::feasible : Status::optimal)));
+        BOOST_TEST(result.bound.has_value() == !wrong);
+        BOOST_TEST(result.best().report.edp_js() == edp);
+        BOOST_TEST(result.reasons.size() == (wrong ? 1u : 0u));
+        BOOST_TEST((!wrong || says(result.reasons.back(), "its bound is wrong")));
+    }
+}
+
 // What is optimal among the orders that were searched need not be so among all.
 BOOST_AUTO_TEST_CASE(a_mapping_in_orders_that_were_not_searched_is_not_called_optimal) {
     tessera::plugin::register_own_components();
