@@ -153,8 +153,9 @@ private:
         return start_ + first_mapping;
     }
 
-    /// Joins pmappings without fused loops, with few rows per step.
-    void join_simple(const std::string& step);
+    /// Joins pmappings, mostly without fused loops, with few rows and states per step. `stop`: null:
+    /// base::current_stop() holds.
+    void join_simple(const std::string& step, const std::atomic<bool>* stop = nullptr);
 
     /// What the root relaxation of the formulas says, where that is quick compared to the class
     /// bounds.

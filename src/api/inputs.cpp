@@ -131,6 +131,21 @@ workload::Workload read_workload(spec::Node tree, const spec::Defines& defines,
 
 namespace {
 
+/// \throws UserError also for a value of a file that is not given
+void apply_settings(std::vector<ReadInput>& read, const std::vector<spec::Setting>& settings) {
+    for (const spec::Setting& setting : settings) {
+        const std::string role = spec::section_of(setting) == "arch" ? "architecture" : "workload";
+        const auto file = std::ranges::find_if(
+            read, [&](const ReadInput& one) { return one.input.role == role; });
+        if (file == read.end()) {
+            throw UserError("--set " + setting.path + ": there is no " + role +
+                            " to set it in; give one with " + (role == "workload" ? "-w" : "-a"));
+        }
+        spec::assign_paths(file->tree);
+        spec::apply(file->tree, setting);
+    }
+}
+
 /// What the architecture asks for, and which variables the files declare.
 struct Asked {
     std::vector<std::string> declared;
@@ -191,6 +206,7 @@ Inputs loaded(const InputNames& names) {
 }  // namespace
 
 Inputs made_inputs(std::vector<ReadInput> read, const InputNames& names) {
+    apply_settings(read, names.settings);
     const Asked asked = asked_by(read);
     spec::check_defines(names.defines, asked.declared);
     Inputs result;

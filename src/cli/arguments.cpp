@@ -51,6 +51,11 @@ void add_inputs(options::options_description& description, const std::string& le
         add("define,D", options::value<std::vector<std::string>>()->value_name("NAME=VALUE"),
             "set a variable of the files; may be repeated");
     }
+    if (has('S')) {
+        add("set", options::value<std::vector<std::string>>()->value_name("PATH=VALUE"),
+            "set any key of the files, as in arch.GlobalBuffer.size=1e6 or "
+            "workload.rank_sizes.M=64; may be repeated");
+    }
     add("help,h", options::bool_switch(), "this text");
     add("help-all", options::bool_switch(), "this text with all options");
 }
@@ -212,6 +217,26 @@ spec::Defines Arguments::defines() const {
         }
         if (!result.emplace(define.substr(0, equals), define.substr(equals + 1)).second) {
             throw UserError("-D " + define.substr(0, equals) + " is given twice");
+        }
+    }
+    return result;
+}
+
+std::vector<spec::Setting> Arguments::settings() const {
+    std::vector<spec::Setting> result;
+    if (values_.count("set") == 0) {
+        return result;
+    }
+    for (const std::string& setting : values_["set"].as<std::vector<std::string>>()) {
+        const std::size_t equals = setting.find('=');
+        if (equals == std::string::npos || equals == 0 || equals + 1 == setting.size()) {
+            fail("set", setting, "PATH=VALUE, for example --set arch.GlobalBuffer.size=1e6");
+        }
+        result.push_back({setting.substr(0, equals), setting.substr(equals + 1)});
+        for (std::size_t i = 0; i + 1 < result.size(); ++i) {
+            if (result[i].path == result.back().path) {
+                throw UserError("--set " + result[i].path + " is given twice");
+            }
         }
     }
     return result;

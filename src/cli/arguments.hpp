@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "spec/settings.hpp"
 #include "tessera/arch/architecture.hpp"
 #include "tessera/mapper/mapper.hpp"
 #include "tessera/spec/directives.hpp"
@@ -65,6 +66,8 @@ public:
     }
     /// -D NAME=VALUE ...
     spec::Defines defines() const;
+    /// --set PATH=VALUE ...
+    std::vector<spec::Setting> settings() const;
     std::vector<mapper::Metric> metrics() const;
     arch::Compat compat() const;
 

@@ -26,7 +26,7 @@ constexpr const char* examples =
 
 CommandText check_text() {
     options::options_description result("Options", 100);
-    add_inputs(result, "awemD");
+    add_inputs(result, "awemDS");
     result.add_options()("compat",
                          options::value<std::string>()->default_value("none")->value_name("MODEL"),
                          "none or accelforge: how unknown names in sets are treated")(

@@ -31,7 +31,7 @@ constexpr const char* examples =
 
 CommandText explain_text() {
     options::options_description result("Options", 100);
-    add_inputs(result, "awemD");
+    add_inputs(result, "awemDS");
     result.add_options()("compat",
                          options::value<std::string>()->default_value("none")->value_name("MODEL"),
                          "none or accelforge: whose rules decide")("json", options::bool_switch(),

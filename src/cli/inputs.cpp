@@ -86,10 +86,10 @@ Inputs::Inputs(const Arguments& arguments, arch::Compat compat_mode, bool with_m
         return arguments.has(option) ? arguments.not_empty(option, "a file") : std::string();
     };
     const spec::ReadOnce one_text_of_each_file;
-    api::Inputs loaded =
-        api::load_inputs({text("arch"), text("workload"), with_mapping ? text("mapping") : "",
-                          arguments.defines(), words_at_commas(arguments.text("einsums")),
-                          arch::Convention::of(compat_mode).customary_renames});
+    api::Inputs loaded = api::load_inputs(
+        {text("arch"), text("workload"), with_mapping ? text("mapping") : "", arguments.defines(),
+         words_at_commas(arguments.text("einsums")),
+         arch::Convention::of(compat_mode).customary_renames, arguments.settings()});
     architecture = std::move(loaded.architecture);
     workload = std::move(loaded.workload);
     mapping = std::move(loaded.mapping);

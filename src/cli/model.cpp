@@ -27,7 +27,7 @@ constexpr const char* examples =
 
 CommandText model_text() {
     options::options_description result("Options", 100);
-    add_inputs(result, "awemD");
+    add_inputs(result, "awemDS");
     result.add_options()  //
         ("compat", options::value<std::string>()->default_value("none")->value_name("MODEL"),
          "none or accelforge: cost conventions of that tool, defects included")  //
@@ -170,7 +170,7 @@ int model_command(const std::vector<std::string>& args, std::ostream& out, std::
         json["guessed_roles"] = guessed_lines(inputs.guessed_roles);
         json["workload"] = problem.workload->name;
         json["architecture"] = problem.architecture->name();
-        json["defines"] = defines_json(arguments.defines());
+        put_given(json, arguments);
         json["model"] = components.model;
         json["tessera_version"] = version;
         out << io::dumped(json);

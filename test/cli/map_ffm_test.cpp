@@ -1,5 +1,6 @@
 // The map command with the real search: threads, round trip, limits.
 #include <boost/test/unit_test.hpp>
+#include <chrono>
 
 #include "cli/session.hpp"
 
@@ -356,6 +357,18 @@ BOOST_AUTO_TEST_CASE(a_latency_that_falls_with_the_actions_is_refused_by_every_s
     // A given mapping is costed all the same.
     const std::string mapping = files.file("mapping.yaml", unfused_mapping);
     BOOST_TEST(invoke({"model", "-a", arch, "-w", workload, "-m", mapping}).code == 0);
+}
+
+// Joins of promising templates, which begin once there is a bound, took minutes here, and
+// gigabytes.
+BOOST_AUTO_TEST_CASE(a_limit_is_heard_while_promising_templates_are_joined) {
+    const auto start = std::chrono::steady_clock::now();
+    const Outcome outcome = invoke(
+        {"map", "-a", "edge", "-w", "u-net", "--threads", "2", "--max-time", "7s", "--json", "-q"});
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    BOOST_REQUIRE_MESSAGE(outcome.code == 0, outcome.err);
+    BOOST_TEST(outcome.json()["status"] == "feasible");
+    BOOST_TEST(took.count() < 20);
 }
 
 // The first bound leaves no place for a loop over n, so the second one asks for nothing.

@@ -10,6 +10,8 @@ namespace tessera::ffm {
 namespace {
 
 constexpr std::size_t beam_rows = 400;
+/// The same of states: templates with fused loops have many.
+constexpr std::size_t beam_states = 1000;
 /// Local searches before the class bounds: calls, and rows that are quick enough for more than two.
 constexpr int most_local_searches = 6;
 constexpr std::uint64_t local_search_rows = 600000;
@@ -251,10 +253,12 @@ void Run::note_used(const Groups& groups) {
     }
 }
 
-void Run::join_simple(const std::string& step) {
+void Run::join_simple(const std::string& step, const std::atomic<bool>* stop) {
     const Groups few = thin(take_groups());
     mapspace::JoinOptions j = join_options();
     j.beam = beam_rows;
+    j.beam_states = beam_states;
+    j.stop = stop;
     offer(few, mapspace::join(*problem_.workload, few, context_.tracked, j), step);
 }
 
@@ -295,13 +299,13 @@ void Run::find_simple() {
     simple_tried_ = true;
     const PhaseTimer timer(*this, "incumbent", "templates");
     simple_rows(exploration_->explorer);
-    join_simple("simple");
+    join_simple("simple", watch_.stop());
 }
 
 void Run::find_promising() {
     const PhaseTimer timer(*this, "incumbent", "templates");
     promising_rows(exploration_->explorer, exploration_->class_bounds);
-    join_simple("promising");
+    join_simple("promising", watch_.stop());
     if (scalar() && result_.statistics.templates <= templates_of_early_beam &&
         std::isfinite(incumbent_.value()) && !watch_.stopped()) {
         const std::vector<double> cutoff = point_of(incumbent_.value());

@@ -40,7 +40,7 @@ constexpr const char* examples =
 
 CommandText compare_text() {
     options::options_description result("Options", 100);
-    add_inputs(result, "aweD");
+    add_inputs(result, "aweDS");
     add_compare_options(result, "ffm,random", "mappers and search strategies");
     add_field_options(result);
     add_search_options(result);
@@ -252,7 +252,7 @@ private:
             root["inputs"].push_back(
                 {{"role", file.role}, {"path", io::exact(file.path)}, {"sha256", file.sha256}});
         }
-        root["defines"] = defines_json(arguments_.defines());
+        put_given(root, arguments_);
         return root;
     }
 

@@ -40,7 +40,7 @@ std::vector<std::string> common_words(const Arguments& arguments) {
 }
 
 void refuse_what_does_not_fit(const Arguments& arguments) {
-    for (const char* name : {"arch", "workload", "define", "einsums", "mapping"}) {
+    for (const char* name : {"arch", "workload", "define", "set", "einsums", "mapping"}) {
         if (arguments.has(name)) {
             throw UserError(std::string("options '--instances' and '--") + name +
                             "' exclude each other");

@@ -23,7 +23,7 @@ constexpr const char* examples =
 
 CommandText map_text() {
     options::options_description result("Options", 100);
-    add_inputs(result, "aweD");
+    add_inputs(result, "aweDS");
     add_search_options(result);
     add_summary_options(result);
     add_components(result, true);

@@ -283,7 +283,7 @@ private:
         const std::vector<io::Description> described = descriptions(problem(), result);
         io::Json json = document(result, described, settings(), wall_s());
         json["guessed_roles"] = guessed_lines(inputs_->guessed_roles);
-        put_names(json, *inputs_, arguments_.defines(), session_->components());
+        put_names(json, *inputs_, arguments_, session_->components());
         const bool memory = result.stopped_by == base::out_of_memory;
         if (arguments_.flag("json")) {
             out_ << io::dumped(json);

@@ -144,7 +144,7 @@ io::Json run_json(const std::vector<std::string>& args, const Inputs& inputs,
         }
         root["inputs"].push_back(std::move(one));
     }
-    root["defines"] = defines_json(arguments.defines());
+    put_given(root, arguments);
     root["options"] = options_json(settings, arguments, components, inputs.compat);
     root["plugins"] = plugins_json(components);
     root["limits"] = limits_json(settings.budget);
@@ -153,11 +153,11 @@ io::Json run_json(const std::vector<std::string>& args, const Inputs& inputs,
     return root;
 }
 
-void put_names(io::Json& document, const Inputs& inputs, const spec::Defines& defines,
+void put_names(io::Json& document, const Inputs& inputs, const Arguments& arguments,
                const tessera::Components& components) {
     document["workload"] = inputs.workload->name;
     document["architecture"] = inputs.architecture->name();
-    document["defines"] = defines_json(defines);
+    put_given(document, arguments);
     document["mapper"] = components.mapper;
     document["strategy"] =
         components.strategy.empty() ? io::Json(nullptr) : io::Json(components.strategy);

@@ -25,7 +25,7 @@ io::Json run_json(const std::vector<std::string>& args, const Inputs& inputs,
                   const tessera::Components& components);
 
 /// Of the document of --json and result.json: what was searched, by whom, and which version.
-void put_names(io::Json& document, const Inputs& inputs, const spec::Defines& defines,
+void put_names(io::Json& document, const Inputs& inputs, const Arguments& arguments,
                const tessera::Components& components);
 
 /// Parts of run.json: what steers the search, and the components in use with their files.

@@ -97,6 +97,13 @@ io::Json limits_json(const base::Budget& b) {
     return limits;
 }
 
+void put_given(io::Json& document, const Arguments& arguments) {
+    document["defines"] = defines_json(arguments.defines());
+    for (const spec::Setting& setting : arguments.settings()) {
+        document["settings"].push_back(io::exact(setting.path + "=" + setting.text));
+    }
+}
+
 io::Json defines_json(const spec::Defines& defines) {
     io::Json result = io::Json::object();
     for (const auto& [name, value] : defines) {
@@ -266,6 +273,9 @@ void StoredRun::check_same(const io::Json& mine) const {
     }
     if (json_.value("defines", io::ParsedJson()) != now["defines"]) {
         differ("other variables (-D)");
+    }
+    if (json_.value("settings", io::ParsedJson()) != now.value("settings", io::ParsedJson())) {
+        differ("other values (--set)");
     }
     if (json_.value("seed", io::ParsedJson()) != now["seed"]) {
         differ("another --seed");

@@ -23,6 +23,8 @@ io::Json limits_json(const base::Budget& budget);
 
 /// -D, for run.json.
 io::Json defines_json(const spec::Defines& defines);
+/// -D as `defines` and, where there is any, --set as `settings`.
+void put_given(io::Json& document, const Arguments& arguments);
 
 /// run.json of a run directory. Whoever made the folder wrote it: it names what is computed, never
 /// what code is loaded.

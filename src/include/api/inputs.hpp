@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "spec/settings.hpp"
 #include "tessera/arch/architecture.hpp"
 #include "tessera/mapping/mapping.hpp"
 #include "tessera/spec/directives.hpp"
@@ -23,6 +24,8 @@ struct InputNames {
     /// Gives Einsums that name no input, output or weight the customary ones, if the architecture
     /// asks for them.
     bool customary_renames = true;
+    /// Single values of architecture and workload, in place of what the files say.
+    std::vector<spec::Setting> settings = {};
 };
 
 struct Input {
