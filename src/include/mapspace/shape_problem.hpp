@@ -48,16 +48,18 @@ struct MemoryUse {
 std::vector<MemoryUse> memory_uses(const workload::Workload& workload, const arch::Path& path,
                                    const model::TemplateFormulas& f);
 
-/// What a problem has before there are formulas: symbols, loop bounds, limits of the mapspace.
+/// What a problem has before there are formulas: symbols, loop bounds, limits of the mapspace. Of
+/// loops over `uneven` variables only the most trips are limited.
 void add_template_limits(const ShapeContext& c, const arch::Path& path, const Template& tmpl,
-                         TileShapeProblem& p);
+                         TileShapeProblem& p, workload::RankVariableMask uneven = 0);
 
 /// Objectives: costs, then the bits in use of every tracked memory.
 TileShapeProblem tile_shape_problem(const ShapeContext& c, const arch::Path& path,
                                     const Template& tmpl, const model::TemplateFormulas& f,
                                     const TabulateContext& table);
 
-/// The same for bounds: costs alone, and no best-effort conditions.
+/// The same for bounds: costs alone, no best-effort conditions, and no limits that tile shapes with
+/// prologues may not meet.
 TileShapeProblem problem_of_bounds(const ShapeContext& c, const arch::Path& path,
                                    const Template& tmpl, const model::TemplateFormulas& f,
                                    const TabulateContext& table);

@@ -34,7 +34,7 @@ public:
     TemplateTree& operator=(const TemplateTree&) = delete;
 
     /// Whether templates of this Einsum can be made so: one chain of memories in their order,
-    /// nothing but whole tiles in them, no copies, running states or line buffers.
+    /// nothing but whole tiles in them, no copies or running states.
     bool applies() const;
 
     /// The node with one more holder, in every way.

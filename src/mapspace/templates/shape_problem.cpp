@@ -62,8 +62,25 @@ std::vector<Formula> costs(const ShapeContext& c, const model::TemplateFormulas&
     return out;
 }
 
+namespace {
+
+/// What a comparison says of the most.
+std::optional<Relation> upper_side(Relation relation) {
+    switch (relation) {
+        case Relation::equal:
+        case Relation::less_equal:
+            return Relation::less_equal;
+        case Relation::less:
+            return Relation::less;
+        default:
+            return std::nullopt;
+    }
+}
+
+}  // namespace
+
 void add_template_limits(const ShapeContext& c, const arch::Path& path, const Template& tmpl,
-                         TileShapeProblem& p) {
+                         TileShapeProblem& p, workload::RankVariableMask uneven) {
     p.symbols = tile_shape_symbols(path, tmpl, c.problem->convention().partial_inner_tiles);
     for (TileShapeConstraint& limit : line_buffer_limits(path, tmpl)) {
         p.constraints.push_back(std::move(limit));
@@ -73,10 +90,16 @@ void add_template_limits(const ShapeContext& c, const arch::Path& path, const Te
             continue;
         }
         Formula trips(1.0);
+        bool open = false;
         for (const int node : k.loops) {
             trips *= trip_formula(path, tmpl, node);
+            open |= uneven >> tmpl.nodes[static_cast<std::size_t>(node)].rank_variable & 1;
         }
-        p.constraints.push_back({trips, k.op, k.value});
+        if (!open) {
+            p.constraints.push_back({trips, k.op, k.value});
+        } else if (const auto most = upper_side(k.op)) {
+            p.constraints.push_back({trips, *most, k.value});
+        }
     }
     p.loop_limits = loop_limits(path, tmpl, *c.mapspace);
 }
@@ -103,11 +126,13 @@ double most_instances(std::span<const std::int64_t> bounds, double most) {
 namespace {
 
 /// Bounds of the rank variables that spatial loops of the dimension divide; nullopt: some loop may
-/// have other trips than divisors. Tiles below a loop over overlapping tiles divide none of them.
+/// have other trips than divisors. Tiles below a loop over overlapping tiles divide none of them,
+/// nor those of `uneven` variables.
 std::optional<std::vector<std::int64_t>> divided(const arch::Path& path, const Template& tmpl,
                                                  const TileShapeProblem& p,
-                                                 const model::FanoutFormula& u) {
-    workload::RankVariableMask used = 0, uneven = 0;
+                                                 const model::FanoutFormula& u,
+                                                 workload::RankVariableMask uneven) {
+    workload::RankVariableMask used = 0;
     for (const mapping::PmappingNode& n : tmpl.nodes) {
         if (!n.is_loop()) {
             continue;
@@ -134,11 +159,11 @@ std::optional<std::vector<std::int64_t>> divided(const arch::Path& path, const T
     return out;
 }
 
-}  // namespace
-
-TileShapeProblem tile_shape_problem(const ShapeContext& c, const arch::Path& path,
-                                    const Template& tmpl, const model::TemplateFormulas& f,
-                                    const TabulateContext& table) {
+/// Over these the template may stand for others, with prologues: a fan-out is used as far as it
+/// goes, and no loop has a least number of trips.
+TileShapeProblem shape_problem(const ShapeContext& c, const arch::Path& path, const Template& tmpl,
+                               const model::TemplateFormulas& f, const TabulateContext& table,
+                               workload::RankVariableMask uneven) {
     TileShapeProblem p;
     p.symbols = tile_shape_symbols(path, tmpl, c.problem->convention().partial_inner_tiles);
     p.objectives = costs(c, f);
@@ -156,12 +181,12 @@ TileShapeProblem tile_shape_problem(const ShapeContext& c, const arch::Path& pat
         const arch::PathDim& dim =
             path.levels[static_cast<std::size_t>(u.level)].spatial[static_cast<std::size_t>(u.dim)];
         double most = arch::most_used(dim, c.problem->convention().check_physical);
-        if (const auto bounds = divided(path, tmpl, p, u)) {
+        if (const auto bounds = divided(path, tmpl, p, u, uneven)) {
             most = most_instances(*bounds, most);
         }
         p.constraints.push_back({u.used, Relation::less_equal, most, {}, LimitKind::fanout});
     }
-    add_template_limits(c, path, tmpl, p);
+    add_template_limits(c, path, tmpl, p, uneven);
     for (const TemplateConstraint& k : tmpl.constraints) {
         if (k.kind == TemplateConstraint::Kind::loop_bound) {
             continue;
@@ -177,10 +202,23 @@ TileShapeProblem tile_shape_problem(const ShapeContext& c, const arch::Path& pat
     return p;
 }
 
+}  // namespace
+
+TileShapeProblem tile_shape_problem(const ShapeContext& c, const arch::Path& path,
+                                    const Template& tmpl, const model::TemplateFormulas& f,
+                                    const TabulateContext& table) {
+    return shape_problem(c, path, tmpl, f, table, 0);
+}
+
 TileShapeProblem problem_of_bounds(const ShapeContext& c, const arch::Path& path,
                                    const Template& tmpl, const model::TemplateFormulas& f,
                                    const TabulateContext& table) {
-    TileShapeProblem p = tile_shape_problem(c, path, tmpl, f, table);
+    workload::RankVariableMask uneven = 0;
+    for (std::size_t v = 0; v < path.einsum.rank_variables.size(); ++v) {
+        const bool prologues = !path.einsum.rank_variables[v].prologues.empty();
+        uneven |= workload::RankVariableMask{prologues} << v;
+    }
+    TileShapeProblem p = shape_problem(c, path, tmpl, f, table, uneven);
     p.best_effort.clear();
     p.objectives = costs(c, f);
     return p;

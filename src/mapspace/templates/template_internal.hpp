@@ -202,6 +202,10 @@ bool forces_one(const arch::LoopBound& bound);
 /// Calls `sink` with the template and with every variant in which fused loops have a prologue.
 void choose_prologues(const Space& space, const Items& items,
                       const std::function<void(const Items&)>& sink);
+/// Calls it with one template without prologues, if there is any variant: its convex bound holds
+/// for all of them (docs/ffm-proofs.md, 2.33).
+void bound_prologues(const Space& space, const Items& items,
+                     const std::function<void(const Items&)>& sink);
 
 /// Bytes equal for templates that differ in nothing but where reservations end up below the fused
 /// loops; `sinks` gets the number of loops that each such reservation passes.

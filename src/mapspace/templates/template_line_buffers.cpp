@@ -23,9 +23,29 @@ public:
         }
     }
 
+    /// The template for all choices of prologues.
+    void run_for_bound() {
+        Items items = items_;
+        if (!windows(items) || !make_outermost(items)) {
+            return;
+        }
+        for (int v = 0; v < static_cast<int>(space_.path.einsum.rank_variables.size()); ++v) {
+            const int first = find_loop(items, v, 0);
+            if (has_prologues(v) && first >= 0 &&
+                find_loop(items, v, std::max(first + 1, fused_end(space_, items))) < 0) {
+                add_inner_loop(v, items);
+            }
+        }
+        sink_(items);
+    }
+
 private:
     const workload::LocalRankVariable& variable(int v) const {
         return space_.path.einsum.rank_variables[static_cast<std::size_t>(v)];
+    }
+
+    bool has_prologues(int v) const {
+        return !variable(v).prologues.empty() && space_.options.line_buffers;
     }
 
     /// Constraints and crossings may have taken the loop away.
@@ -118,7 +138,7 @@ private:
         if (first < 0 || needed(items, first) == 0) {
             choose(v + 1, items);
         }
-        if (variable(v).prologues.empty() || !space_.options.line_buffers) {
+        if (!has_prologues(v)) {
             return;
         }
         // Loops above the one with a prologue are left out.
@@ -173,17 +193,22 @@ private:
             return;
         }
         Items out = with(-1);
-        int end = fused_end(space_, out);
-        while (end < static_cast<int>(out.size()) &&
-               (out[static_cast<std::size_t>(end)].kind == NodeKind::temporal ||
-                out[static_cast<std::size_t>(end)].backing)) {
+        add_inner_loop(v, out);
+        choose(v + 1, out);
+    }
+
+    /// Below the fused loops.
+    void add_inner_loop(int v, Items& items) const {
+        int end = fused_end(space_, items);
+        while (end < static_cast<int>(items.size()) &&
+               (items[static_cast<std::size_t>(end)].kind == NodeKind::temporal ||
+                items[static_cast<std::size_t>(end)].backing)) {
             ++end;
         }
         Item last;
         last.kind = NodeKind::temporal;
         last.rank_variable = static_cast<std::int8_t>(v);
-        out.insert(out.begin() + end, last);
-        choose(v + 1, out);
+        items.insert(items.begin() + end, last);
     }
 
     const Space& space_;
@@ -196,6 +221,11 @@ private:
 void choose_prologues(const Space& space, const Items& items,
                       const std::function<void(const Items&)>& sink) {
     PrologueChoices(space, items, sink).run();
+}
+
+void bound_prologues(const Space& space, const Items& items,
+                     const std::function<void(const Items&)>& sink) {
+    PrologueChoices(space, items, sink).run_for_bound();
 }
 
 }  // namespace tessera::mapspace::detail

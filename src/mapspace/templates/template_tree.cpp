@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <limits>
+#include <set>
 #include <string>
 
 #include "template_tree_internal.hpp"
@@ -23,6 +24,13 @@ double energy_of_value(const PathLevel& level, const char* action, int tensor) {
     return 0;
 }
 
+std::string key_of(const Space& space, const Items& items) {
+    std::vector<std::uint8_t> sinks;
+    std::string key = structure_key(space, items, sinks);
+    key.append(sinks.begin(), sinks.end());
+    return key;
+}
+
 }  // namespace
 
 bool TemplateTree::Impl::plain_levels() const {
@@ -35,13 +43,7 @@ bool TemplateTree::Impl::plain_levels() const {
 }
 
 bool TemplateTree::Impl::plain_tensors() const {
-    const auto windows = [](RankVariableMask w) { return w != 0; };
-    const auto prologues = [](const workload::LocalRankVariable& v) {
-        return !v.prologues.empty();
-    };
-    return !space.copy && space.states == 0 && space.persistent == 0 &&
-           std::ranges::none_of(space.windows, windows) &&
-           (!options.line_buffers || std::ranges::none_of(path.einsum.rank_variables, prologues));
+    return !space.copy && space.states == 0 && space.persistent == 0;
 }
 
 void TemplateTree::Impl::read_sets() {
@@ -124,13 +126,13 @@ Items TemplateTree::Impl::items_of(const Space& on, const Node& node) const {
     return items;
 }
 
-void TemplateTree::Impl::templates(const Space& on, const Items& holders,
-                                   const std::function<void(Items&)>& sink) const {
+void TemplateTree::Impl::templates(const Space& on, const Items& holders, Prologues prologues,
+                                   const std::function<void(const Items&)>& sink) const {
     insert_temporals(on, holders, [&](Items& items) {
         insert_spatials(on, items);
         insert_missing(on, items);
         constrain(on, items);
-        without_crossings(on, items, sink);
+        without_crossings(on, items, [&](Items& contiguous) { prologues(on, contiguous, sink); });
     });
 }
 
@@ -194,10 +196,8 @@ void TemplateTree::relaxation(const Node& node, const Sink& sink, std::string& k
     for (std::size_t k = 1; k < node.size(); ++k) {
         key += node[k].tensor == node[k - 1].tensor ? '\1' : '\0';
     }
-    impl_->templates(on, impl_->items_of(on, node), [&](Items& items) {
-        std::vector<std::uint8_t> sinks;
-        key += structure_key(on, items, sinks);
-        key.append(sinks.begin(), sinks.end());
+    impl_->templates(on, impl_->items_of(on, node), bound_prologues, [&](const Items& items) {
+        key += key_of(on, items);
         Template out;
         Reasons reasons;
         if (finish(on, items, out, reasons)) {
@@ -237,7 +237,12 @@ void TemplateTree::complete(const Node& node, const Sink& sink) const {
                             allow_choice(space, without);
     }
     std::vector<Items> found;
-    impl_->templates(space, holders, [&](Items& items) { found.push_back(items); });
+    std::set<std::string> keys;  // loops may be left out where there is a prologue
+    impl_->templates(space, holders, choose_prologues, [&](const Items& items) {
+        if (keys.insert(key_of(space, items)).second) {
+            found.push_back(items);
+        }
+    });
     for (const Items& items : found) {
         Template out;
         Reasons reasons;
