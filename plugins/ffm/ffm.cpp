@@ -1,6 +1,7 @@
 // Mapper `ffm`: optimal fused mappings from Pareto-optimal partial mappings (FFM), tile shapes
 // explored by partial Pareto pruning (TCM). Map:
 //   parts         long cascades: the best mappings of their parts, equal ones once
+//   restricted    overlaps and many templates: the best mapping without line buffers
 //   open          templates of every Einsum on every compute that may run it
 //   by need       where an Einsum has too many: those that can be of use (templates/by_need.cpp)
 //   local search  networks that share nothing: a beam and a local search per Einsum, before proofs
@@ -143,6 +144,9 @@ void Run::end_early() {
 
 void Run::search_all() {
     find_by_parts();
+    if (problem_.workload->einsums.size() >= long_cascade) {
+        find_without_line_buffers();
+    }
     open();
     if (result_.reasons.empty()) {
         take_start();
@@ -192,6 +196,7 @@ void Run::open() {
         opening.advance();
     }
     if (!many.empty()) {
+        find_without_line_buffers();
         make_templates_by_need(many);
     }
     for (std::size_t e = 0; e < spaces_.size(); ++e) {

@@ -33,6 +33,8 @@ inline constexpr double close_enough = 1.03;
 inline constexpr std::uint64_t quick_search = 8'000'000;
 /// Rows below a cutoff after which a mapping is looked for by beams before the others.
 inline constexpr std::uint64_t long_exploration = 8'000'000;
+/// Shorter cascades are soon known as a whole.
+inline constexpr std::size_t long_cascade = 24;
 /// Rows that the class bounds of one template are worth in `quick_search`.
 inline constexpr std::uint64_t class_bound_rows = 1000;
 /// A search that is stopped earlier still looks for any mapping for so long: it takes tens of
@@ -104,6 +106,8 @@ private:
 
     /// Options of a run within this one: without limits, a start, and what it reports to.
     mapper::Options options_within() const;
+    /// Of a limit in time on this run, what is left of a share, in equal parts.
+    void limit_until(double share, double parts, base::Budget& budget) const;
     /// The best mapping of such a run, if it is better than the incumbent.
     void take_best_of(Run& within, const std::string& step);
 
@@ -132,6 +136,10 @@ private:
     bool find_part(const std::vector<std::string>& einsums, std::size_t left,
                    mapping::Mapping& found);
 
+    /// Where producers' tiles overlap: a mapping in which no line buffer holds them, by a run of
+    /// its own (restricted.cpp).
+    void find_without_line_buffers();
+
     /// While the class bounds take long: good mappings of few templates (early.cpp). `done`: share
     /// of the class bounds. Thread rule of the question: any.
     bool early_due(double done) const;
@@ -142,6 +150,8 @@ private:
     bool far_above(double bound) const;
     void replace_far_incumbent(double cutoff);
     void join_early();
+    void join_early(const Groups& groups);
+    Groups without_kept_inside(const Groups& groups) const;
     /// Of each thread, at work.
     double seconds_so_far() const;
 
@@ -153,8 +163,8 @@ private:
         return start_ + first_mapping;
     }
 
-    /// Joins pmappings, mostly without fused loops, with few rows and states per step. `stop`: null:
-    /// base::current_stop() holds.
+    /// Joins pmappings, mostly without fused loops, with few rows and states per step. `stop`:
+    /// null: base::current_stop() holds.
     void join_simple(const std::string& step, const std::atomic<bool>* stop = nullptr);
 
     /// What the root relaxation of the formulas says, where that is quick compared to the class
@@ -359,7 +369,8 @@ private:
     std::vector<KnownClassBounds> perfect_class_bounds_;  ///< with partial tiles
     /// By Einsum: nothing else is searched. Empty: all templates.
     std::vector<std::shared_ptr<std::vector<TemplateEntry>>> given_;
-    bool by_need_ = false;  ///< some Einsums have but the templates that are of use
+    bool by_need_ = false;           ///< some Einsums have but the templates that are of use
+    bool restricted_tried_ = false;  ///< find_without_line_buffers()
     bool simple_tried_ = false;
     bool beam_tried_ = false;  ///< beam_through()
     bool objectives_tried_ = false;

@@ -22,6 +22,7 @@ const std::vector<Choice>& choices() {
         {"all-templates", [](Switches& s) -> bool& { return s.all_templates; }},
         {"early-search", [](Switches& s) -> bool& { return s.early_search; }},
         {"parts", [](Switches& s) -> bool& { return s.parts; }},
+        {"restricted-mapspaces", [](Switches& s) -> bool& { return s.restricted_mapspaces; }},
         {"beam-search", [](Switches& s) -> bool& { return s.beam_search; }},
         {"exploration-bound", [](Switches& s) -> bool& { return s.exploration_bound; }},
         {"class-bounds", [](Switches& s) -> bool& { return s.class_bounds; }},

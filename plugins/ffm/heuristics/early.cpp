@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "../run.hpp"
+#include "simple.hpp"
 
 namespace tessera::ffm {
 namespace {
@@ -77,9 +78,35 @@ void Run::find_early() {
     early_next_s_ = pause * seconds_so_far();
 }
 
+/// Without pmappings that keep a persistent tensor inside the outermost memory.
+Groups Run::without_kept_inside(const Groups& groups) const {
+    Groups out = groups;
+    for (std::size_t e = 0; e < out.size(); ++e) {
+        for (mapspace::PmappingGroup& group : out[e]) {
+            std::vector<std::uint32_t> rows;
+            for (std::uint32_t r = 0; r < group.rows(); ++r) {
+                if (!keeps_inside((*spaces_[e].templates)[group.source_template[r]])) {
+                    rows.push_back(r);
+                }
+            }
+            group.keep(rows);
+        }
+        std::erase_if(out[e], [](const auto& group) { return group.rows() == 0; });
+    }
+    return out;
+}
+
 void Run::join_early() {
     early_->share_groups();
-    const Groups few = thin(take_groups());
+    const Groups groups = take_groups();
+    if (std::ranges::any_of(problem_.workload->tensors, &workload::Tensor::persistent)) {
+        join_early(without_kept_inside(groups));
+    }
+    join_early(groups);
+}
+
+void Run::join_early(const Groups& groups) {
+    const Groups few = thin(groups);
     mapspace::JoinOptions j = join_options();
     j.beam = rows_of_early_join;
     j.beam_states = states_of_early_join;

@@ -1,8 +1,10 @@
 #include "early_search.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
+#include "local_search.hpp"
 #include "simple.hpp"
 
 namespace tessera::ffm {
@@ -27,18 +29,22 @@ void spread(std::vector<std::uint32_t>& templates) {
     }
 }
 
-/// Those without fused loops first: their groups are few, and soon joined.
+/// Those without fused loops first: their groups are few, and soon joined. Last those that others
+/// may leave no room for.
 std::vector<std::uint32_t> order_of(const std::vector<TemplateEntry>& templates,
                                     const TemplateClass& own) {
-    std::vector<std::uint32_t> out, fused;
+    std::array<std::vector<std::uint32_t>, 3> kinds;
     for (const std::uint32_t i : own.templates) {
-        if (!templates[i].unmatched) {
-            (has_fused_loops(templates[i].tmpl) ? fused : out).push_back(i);
+        const TemplateEntry& t = templates[i];
+        if (!t.unmatched) {
+            kinds[keeps_inside(t) ? 2 : has_fused_loops(t.tmpl) ? 1 : 0].push_back(i);
         }
     }
-    spread(out);
-    spread(fused);
-    out.insert(out.end(), fused.begin(), fused.end());
+    std::vector<std::uint32_t> out;
+    for (std::vector<std::uint32_t>& kind : kinds) {
+        spread(kind);
+        out.insert(out.end(), kind.begin(), kind.end());
+    }
     return out;
 }
 
@@ -73,6 +79,14 @@ EarlySearch::EarlySearch(TemplateExplorer& explorer, const ClassBounds& bounds)
     }
 }
 
+/// Good rows, or else one.
+void EarlySearch::find_rows(std::size_t e, std::size_t i, TemplateExplorer::Scratch& scratch) {
+    x_.find_rows(e, i, {.effort = {.beam = beam}}, scratch);
+    if (x_.result(e, i).groups.empty()) {
+        LocalSearch(x_).search_template(e, i, {}, {}, scratch);
+    }
+}
+
 void EarlySearch::run(std::vector<TemplateExplorer::Job> jobs, Time until) {
     std::erase_if(jobs, [&](const auto& j) {
         return done_[j.space][j.index] != 0 || x_.templates(j.space)[j.index].unmatched;
@@ -80,7 +94,7 @@ void EarlySearch::run(std::vector<TemplateExplorer::Job> jobs, Time until) {
     x_.clear_results();
     x_.for_each_job(jobs, x_.token(), [&](std::size_t e, std::size_t i, auto& scratch) {
         if (Clock::now() < until) {
-            x_.find_rows(e, i, {.effort = {.beam = beam}}, scratch);
+            find_rows(e, i, scratch);
             done_[e][i] = 1;
         }
     });
@@ -91,7 +105,25 @@ void EarlySearch::run(std::vector<TemplateExplorer::Job> jobs, Time until) {
     }
 }
 
+/// One template without fused loops of each class: without these nothing can be joined.
+void EarlySearch::sample_unfused() {
+    std::vector<TemplateExplorer::Job> jobs;
+    for (std::size_t e = 0; e < order_.size(); ++e) {
+        for (std::size_t k = 0; k < order_[e].size(); ++k) {
+            if (next_[e][k] < order_[e][k].size() &&
+                !has_fused_loops(x_.templates(e)[order_[e][k].front()].tmpl)) {
+                jobs.push_back({e, order_[e][k][next_[e][k]++]});
+            }
+        }
+    }
+    run(std::move(jobs), Time::max());
+}
+
 bool EarlySearch::sample(Time until) {
+    if (!sampled_) {
+        sampled_ = true;
+        sample_unfused();
+    }
     bool any = true;
     while (any && Clock::now() < until && !x_.stopped()) {
         std::vector<TemplateExplorer::Job> jobs;

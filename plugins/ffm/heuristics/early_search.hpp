@@ -20,7 +20,8 @@ public:
     /// Both must outlive it.
     EarlySearch(TemplateExplorer& explorer, const ClassBounds& bounds);
 
-    /// One more template of each class, again and again until then. False: there are no more.
+    /// One more template of each class, again and again until then; the first time at least one of
+    /// each class that has one without fused loops. False: there are no more.
     bool sample(Time until);
     /// All templates of these classes until then, `best_first` by their bounds. False: there are no
     /// more.
@@ -29,6 +30,8 @@ public:
     void share_groups();
 
 private:
+    void sample_unfused();
+    void find_rows(std::size_t e, std::size_t i, TemplateExplorer::Scratch& scratch);
     void run(std::vector<TemplateExplorer::Job> jobs, Time until);
 
     TemplateExplorer& x_;
@@ -36,7 +39,8 @@ private:
     /// By distinct Einsum and class: templates in the order in which they are looked at.
     std::vector<std::vector<std::vector<std::uint32_t>>> order_;
     std::vector<std::vector<std::size_t>> next_;  ///< of each order
-    std::vector<std::vector<char>> done_;         ///< by distinct Einsum and template
+    bool sampled_ = false;
+    std::vector<std::vector<char>> done_;  ///< by distinct Einsum and template
     struct Kept {
         TemplateExplorer::Result result;
         decltype(TemplateEntry::tiles) tiles;  ///< its groups are rows of these

@@ -105,6 +105,23 @@ mapper::Options Run::options_within() const {
     return o;
 }
 
+void Run::limit_until(double share, double parts, base::Budget& budget) const {
+    constexpr double shortest_s = 1e-3;
+    const auto part_of = [&](double limit_s, double spent_s) {
+        return std::max(shortest_s, (share * limit_s - spent_s) / parts);
+    };
+    const base::Budget& own = options_.budget;
+    if (own.max_time_s > 0) {
+        const double spent_s = std::chrono::duration<double>(Clock::now() - start_).count();
+        budget.max_time_s = part_of(own.max_time_s, spent_s);
+    }
+    if (own.max_cpu_s > 0) {  // is reckoned from the start of the process
+        const double begun_s = static_cast<double>(started_cpu_) / CLOCKS_PER_SEC,
+                     now_s = static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+        budget.max_cpu_s = now_s + part_of(own.max_cpu_s - begun_s, now_s - begun_s);
+    }
+}
+
 void Run::take_best_of(Run& within, const std::string& step) {
     within.silent_ = true;
     try {

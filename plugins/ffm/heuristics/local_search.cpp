@@ -76,8 +76,7 @@ void LocalSearch::run(const std::vector<double>& total) {
     x_.share_groups();
 }
 
-/// A search in one template, from `start` or from what a beam finds; its result as a group of one
-/// row. Without costs if there is no legal row.
+/// Its result as a group of one row. Without costs if there is no legal row.
 LocalSearch::LocalOptimum LocalSearch::search_template(std::size_t e, std::size_t i,
                                                        const TileShapes& start,
                                                        const std::vector<double>& completions,

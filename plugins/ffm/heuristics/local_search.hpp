@@ -19,7 +19,6 @@ public:
     /// By Einsum: costs of its best pmapping; empty: none was found, or it equals an earlier one.
     std::vector<std::vector<double>> costs() const;
 
-private:
     using Scratch = TemplateExplorer::Scratch;
     /// What was found in one template.
     struct LocalOptimum {
@@ -28,9 +27,12 @@ private:
         TileShapes shapes;
         std::vector<double> cost;  ///< empty: nothing
     };
+    /// From `start`; if that is empty, from what a beam finds, or else from any legal row. The
+    /// explorer has it as its result.
     LocalOptimum search_template(std::size_t e, std::size_t i, const TileShapes& start,
                                  const std::vector<double>& completions, Scratch& scratch);
 
+private:
     TemplateExplorer& x_;
     std::vector<LocalOptimum> local_optimum_;  ///< by Einsum
 };

@@ -7,13 +7,11 @@
 namespace tessera::ffm {
 namespace {
 
-/// Shorter cascades are soon known as a whole.
-constexpr std::size_t long_cascade = 24;
 /// Einsums of a part, fewer where convolutions overlap; pmappings that one part may look at; and
 /// the share of a limit in time that all may take.
 constexpr int most_of_part = 18, most_of_windows = 6;
 constexpr std::uint64_t rows_of_part = 20'000'000;
-constexpr double share_of_parts = 0.25;
+constexpr double share_of_parts = 0.2;
 
 /// Each tensor has one reader: joined quickly, however long.
 bool is_chain(const workload::Workload& w) {
@@ -71,13 +69,7 @@ bool Run::find_part(const std::vector<std::string>& einsums, std::size_t left,
     mapper::Options o = options_within();
     o.budget.max_evals = rows_of_part;
     o.budget.max_memory_bytes = options_.budget.max_memory_bytes;
-    const double limit_s =
-        options_.budget.max_time_s > 0 ? options_.budget.max_time_s : options_.budget.max_cpu_s;
-    if (limit_s > 0) {
-        const double spent_s = std::chrono::duration<double>(Clock::now() - start_).count();
-        o.budget.max_time_s =
-            std::max(1e-3, (share_of_parts * limit_s - spent_s) / static_cast<double>(left));
-    }
+    limit_until(share_of_parts, static_cast<double>(left), o.budget);
     try {
         Run run(problem, *context_.model, o);
         run.silent_ = true;
