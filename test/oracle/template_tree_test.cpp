@@ -140,6 +140,19 @@ struct Walk {
     int bounded = 0, tight = 0;
     std::string fault = {};
 
+    void compare(const Template& t, const Costs& bounds) {
+        found.insert(text_of(t));
+        const Costs least = judge.least(path, t);
+        for (std::size_t q = 0; q < least.size(); ++q) {
+            ++bounded;
+            tight += bounds[q] > 0.5 * least[q];
+            if (bounds[q] * (1 - rounding) > least[q]) {
+                fault = "cost " + std::to_string(q) + " of " + text_of(t) + ": " +
+                        std::to_string(least[q]) + ", bound " + std::to_string(bounds[q]);
+            }
+        }
+    }
+
     void visit(const TemplateTree::Node& node, Costs above) {
         std::string key;
         Costs own;
@@ -163,20 +176,16 @@ struct Walk {
         for (std::size_t q = 0; q < own.size(); ++q) {
             above[q] = std::max(above[q], own[q]);
         }
-        std::vector<Template> whole;
-        tree.complete(node, [&](Template&& t) { whole.push_back(std::move(t)); });
-        for (const Template& t : whole) {
-            found.insert(text_of(t));
-            const Costs least = judge.least(path, t);
-            for (std::size_t q = 0; q < least.size(); ++q) {
-                ++bounded;
-                tight += above[q] > 0.5 * least[q];
-                if (above[q] * (1 - rounding) > least[q]) {
-                    fault = "cost " + std::to_string(q) + " of " + text_of(t) + ": " +
-                            std::to_string(least[q]) + ", bound " + std::to_string(above[q]);
-                }
+        tree.complete(node, [&](const Template& all, const auto& members) {
+            Costs bounds = judge.bounds(path, all, 0);
+            for (std::size_t q = 0; q < bounds.size(); ++q) {
+                bounds[q] = std::max(bounds[q], above[q]);
             }
-        }
+            members([&](Template&& t) {
+                compare(t, bounds);
+                return true;
+            });
+        });
         for (const TemplateTree::Node& child : tree.children(node)) {
             visit(child, above);
         }

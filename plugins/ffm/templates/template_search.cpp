@@ -12,6 +12,8 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t nodes_of_report = 1000;
+/// Of a family of templates; the first ones have as few prologues as may be.
+constexpr std::size_t few_members = 4, all_members = std::numeric_limits<std::size_t>::max();
 /// An Einsum may cost less than what is found by so much, and no more is looked at.
 constexpr double close_to_least = 0.999;
 
@@ -116,22 +118,24 @@ void TemplateSearch::expand(const Goal& goal, const Node& node, Frontier& fronti
 }
 
 void TemplateSearch::complete(const Goal& goal, const Node& node, Frontier& frontier,
-                              const Sink& found) {
-    std::vector<mapspace::Template> templates;
-    trees_[node.path]->complete(node.holders,
-                                [&](mapspace::Template&& t) { templates.push_back(std::move(t)); });
-    for (mapspace::Template& t : templates) {
+                              std::size_t most_members, const Sink& found) {
+    trees_[node.path]->complete(node.holders, [&](const auto& all, const auto& members) {
         ++frontier.nodes;
-        const double bound = bound_of(c_, goal, tables_[node.path], t);
-        if (bound < goal.cutoff) {
-            frontier.least_found = std::min(frontier.least_found, bound);
+        const double bound = bound_of(c_, goal, tables_[node.path], all);
+        if (bound >= goal.cutoff) {
+            return;
+        }
+        frontier.least_found = std::min(frontier.least_found, bound);
+        std::size_t left = most_members;
+        members([&](mapspace::Template&& t) {
             TemplateEntry entry;
             entry.path = space_.paths[node.path].get();
             entry.path_index = static_cast<int>(node.path);
             entry.tmpl = std::move(t);
             found(std::move(entry), bound);
-        }
-    }
+            return --left > 0;
+        });
+    });
 }
 
 std::vector<TemplateEntry> TemplateSearch::promising(const Goal& goal, std::size_t width) {
@@ -172,7 +176,7 @@ std::vector<TemplateEntry> TemplateSearch::promising(const Goal& goal, std::size
         nodes.resize(std::min(nodes.size(), width));
         more.clear();
         for (const Node& n : nodes) {
-            complete(goal, n, frontier, found);
+            complete(goal, n, frontier, few_members, found);
             expand(goal, n, frontier, more);
         }
         for (Node& m : more) {
@@ -194,7 +198,7 @@ void TemplateSearch::step(const Goal& goal, Frontier& frontier, const Sink& foun
     const Node node = frontier.open.top();
     frontier.open.pop();
     frontier.bound = std::max(frontier.bound, std::min(node.bound, frontier.least_found));
-    complete(goal, node, frontier, found);
+    complete(goal, node, frontier, all_members, found);
     std::vector<Node> more;
     expand(goal, node, frontier, more);
     for (Node& m : more) {

@@ -81,7 +81,8 @@ private:
     double bound_of(const mapspace::ShapeContext& context, const Goal& goal,
                     const mapspace::TabulateContext& table, const mapspace::Template& tmpl);
     void expand(const Goal& goal, const Node& node, Frontier& frontier, std::vector<Node>& out);
-    void complete(const Goal& goal, const Node& node, Frontier& frontier, const Sink& found);
+    void complete(const Goal& goal, const Node& node, Frontier& frontier, std::size_t most_members,
+                  const Sink& found);
 
     const ExploreContext& c_;
     const EinsumSpace& space_;

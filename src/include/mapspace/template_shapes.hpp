@@ -22,8 +22,10 @@ std::vector<LoopLimit> loop_limits(const arch::Path& path, const Template& tmpl,
                                    const MapSpaceOptions& options);
 
 /// A loop that a holder moves with, or with a prologue, has more than one trip (templates without
-/// it stand for the rest), and its first tile lies within the tensor.
-std::vector<TileShapeConstraint> line_buffer_limits(const arch::Path& path, const Template& tmpl);
+/// it stand for the rest), and its first tile lies within the tensor. Over `uneven` variables it
+/// may stand for loops with prologues, by the average of their tiles.
+std::vector<TileShapeConstraint> line_buffer_limits(const arch::Path& path, const Template& tmpl,
+                                                    workload::RankVariableMask uneven = 0);
 
 /// Trip count of the loop at `node` over the template's symbols. Formulas live in the current pool.
 model::Formula trip_formula(const arch::Path& path, const Template& tmpl, int node);

@@ -62,8 +62,12 @@ public:
     std::optional<Crossing> crossing(int level) const;
     static MapSpaceOptions crossing_options();
 
-    /// Templates of which the node has all holders but those of the outermost memory.
-    void complete(const Node& node, const Sink& sink) const;
+    /// Templates of which the node has all holders but those of the outermost memory, in families:
+    /// no member costs less than the convex bound of the template that stands for all of them.
+    /// `members` calls its argument with each, until that returns false.
+    using Members = std::function<void(const std::function<bool(Template&&)>&)>;
+    using Families = std::function<void(const Template& all, const Members& members)>;
+    void complete(const Node& node, const Families& sink) const;
 
 private:
     struct Impl;

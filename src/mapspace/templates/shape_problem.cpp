@@ -82,7 +82,7 @@ std::optional<Relation> upper_side(Relation relation) {
 void add_template_limits(const ShapeContext& c, const arch::Path& path, const Template& tmpl,
                          TileShapeProblem& p, workload::RankVariableMask uneven) {
     p.symbols = tile_shape_symbols(path, tmpl, c.problem->convention().partial_inner_tiles);
-    for (TileShapeConstraint& limit : line_buffer_limits(path, tmpl)) {
+    for (TileShapeConstraint& limit : line_buffer_limits(path, tmpl, uneven)) {
         p.constraints.push_back(std::move(limit));
     }
     for (const TemplateConstraint& k : tmpl.constraints) {

@@ -89,7 +89,8 @@ std::vector<LoopLimit> loop_limits(const arch::Path& path, const Template& tmpl,
     return limits;
 }
 
-std::vector<TileShapeConstraint> line_buffer_limits(const arch::Path& path, const Template& tmpl) {
+std::vector<TileShapeConstraint> line_buffer_limits(const arch::Path& path, const Template& tmpl,
+                                                    workload::RankVariableMask uneven) {
     std::vector<TileShapeConstraint> limits;
     for (std::size_t i = 0; i < tmpl.nodes.size(); ++i) {
         const mapping::PmappingNode& n = tmpl.nodes[i];
@@ -100,8 +101,9 @@ std::vector<TileShapeConstraint> line_buffer_limits(const arch::Path& path, cons
         const std::int64_t bound =
             path.einsum.rank_variables[static_cast<std::size_t>(n.rank_variable)].bound;
         const std::int64_t most = std::min((n.base > 0 ? n.base : bound) / 2, bound - n.prologue);
-        limits.push_back(
-            {Formula::symbol(n.symbol), Relation::less_equal, static_cast<double>(most)});
+        const bool average = n.base == 0 && (uneven >> n.rank_variable & 1) != 0;
+        limits.push_back({Formula::symbol(n.symbol), Relation::less_equal,
+                          average ? static_cast<double>(bound) / 2 : static_cast<double>(most)});
     }
     return limits;
 }

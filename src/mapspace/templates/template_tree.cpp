@@ -31,6 +31,20 @@ std::string key_of(const Space& space, const Items& items) {
     return key;
 }
 
+/// With each choice of prologues, once: loops may be left out where there is one.
+void members_of(const Space& space, const Items& without, std::set<std::string>& known,
+                const std::function<bool(Template&&)>& take) {
+    bool more = true;
+    choose_prologues(space, without, [&](const Items& items) {
+        Template out;
+        Reasons reasons;
+        if (more && known.insert(key_of(space, items)).second &&
+            finish(space, items, out, reasons)) {
+            more = take(std::move(out));
+        }
+    });
+}
+
 }  // namespace
 
 bool TemplateTree::Impl::plain_levels() const {
@@ -126,13 +140,13 @@ Items TemplateTree::Impl::items_of(const Space& on, const Node& node) const {
     return items;
 }
 
-void TemplateTree::Impl::templates(const Space& on, const Items& holders, Prologues prologues,
+void TemplateTree::Impl::templates(const Space& on, const Items& holders,
                                    const std::function<void(const Items&)>& sink) const {
     insert_temporals(on, holders, [&](Items& items) {
         insert_spatials(on, items);
         insert_missing(on, items);
         constrain(on, items);
-        without_crossings(on, items, [&](Items& contiguous) { prologues(on, contiguous, sink); });
+        without_crossings(on, items, sink);
     });
 }
 
@@ -196,13 +210,15 @@ void TemplateTree::relaxation(const Node& node, const Sink& sink, std::string& k
     for (std::size_t k = 1; k < node.size(); ++k) {
         key += node[k].tensor == node[k - 1].tensor ? '\1' : '\0';
     }
-    impl_->templates(on, impl_->items_of(on, node), bound_prologues, [&](const Items& items) {
-        key += key_of(on, items);
-        Template out;
-        Reasons reasons;
-        if (finish(on, items, out, reasons)) {
-            sink(std::move(out));
-        }
+    impl_->templates(on, impl_->items_of(on, node), [&](const Items& without) {
+        bound_prologues(on, without, [&](const Items& items) {
+            key += key_of(on, items);
+            Template out;
+            Reasons reasons;
+            if (finish(on, items, out, reasons)) {
+                sink(std::move(out));
+            }
+        });
     });
 }
 
@@ -219,7 +235,7 @@ std::optional<Choice> TemplateTree::Impl::choice_of(const Node& node) const {
     return allow_choice(space, choice) ? std::optional(choice) : std::nullopt;
 }
 
-void TemplateTree::complete(const Node& node, const Sink& sink) const {
+void TemplateTree::complete(const Node& node, const Families& sink) const {
     const std::optional<Choice> choice = impl_->choice_of(node);
     if (!choice) {
         return;
@@ -237,18 +253,17 @@ void TemplateTree::complete(const Node& node, const Sink& sink) const {
                             allow_choice(space, without);
     }
     std::vector<Items> found;
-    std::set<std::string> keys;  // loops may be left out where there is a prologue
-    impl_->templates(space, holders, choose_prologues, [&](const Items& items) {
-        if (keys.insert(key_of(space, items)).second) {
-            found.push_back(items);
-        }
-    });
-    for (const Items& items : found) {
-        Template out;
-        Reasons reasons;
-        if (finish(space, items, out, reasons)) {
-            sink(std::move(out));
-        }
+    impl_->templates(space, holders, [&](const Items& items) { found.push_back(items); });
+    std::set<std::string> keys;
+    for (const Items& without : found) {
+        const Members members = [&](const auto& take) { members_of(space, without, keys, take); };
+        bound_prologues(space, without, [&](const Items& items) {
+            Template all;
+            Reasons reasons;
+            if (finish(space, items, all, reasons)) {
+                sink(all, members);
+            }
+        });
     }
 }
 

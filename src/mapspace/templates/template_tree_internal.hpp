@@ -29,10 +29,8 @@ struct TemplateTree::Impl {
     bool fixed = false;  ///< no level's sets depend on the levels above
     Items items_of(const Space& on, const Node& node) const;
     std::optional<Choice> choice_of(const Node& node) const;
-    /// choose_prologues() or bound_prologues().
-    using Prologues = void (*)(const Space&, const Items&,
-                               const std::function<void(const Items&)>&);
-    void templates(const Space& on, const Items& holders, Prologues prologues,
+    /// Without prologues.
+    void templates(const Space& on, const Items& holders,
                    const std::function<void(const Items&)>& sink) const;
 
     const arch::Path& path;
