@@ -517,6 +517,9 @@ void Run::report_incumbent(const mapper::Solution& s, const std::string& step) {
     found.detail = step;
     found.mapping = [tree = s.mapping] { return mapping::to_yaml(tree); };
     recorder_.incumbent(std::move(found));
+    if (tell_) {
+        tell_(s);
+    }
 }
 
 mapspace::JoinOptions Run::join_options() const {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <ctime>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <mutex>
@@ -136,9 +137,9 @@ private:
     bool find_part(const std::vector<std::string>& einsums, std::size_t left,
                    mapping::Mapping& found);
 
-    /// Where producers' tiles overlap: a mapping in which no line buffer holds them, by a run of
-    /// its own (restricted.cpp).
-    void find_without_line_buffers();
+    /// Mappings from smaller mapspaces, by runs of their own (restricted.cpp).
+    void find_restricted();
+    void find_in(const mapspace::MapSpaceOptions& mapspace, double share, const std::string& step);
 
     /// While the class bounds take long: good mappings of few templates (early.cpp). `done`: share
     /// of the class bounds. Thread rule of the question: any.
@@ -355,7 +356,8 @@ private:
     void note_used(const Groups& groups);
     UsedPmapping used(const Groups& groups, const mapspace::JoinedEinsum& part) const;
 
-    bool silent_ = false;   ///< its bounds are not those of the whole run
+    bool silent_ = false;  ///< its bounds are not those of the whole run
+    std::function<void(const mapper::Solution&)> tell_;  ///< whoever wants its incumbents at once
     Run* outer_ = nullptr;  ///< which saves the state of this one with its own; null: none
     model::Problem problem_;
     mapper::Options options_;
@@ -370,7 +372,7 @@ private:
     /// By Einsum: nothing else is searched. Empty: all templates.
     std::vector<std::shared_ptr<std::vector<TemplateEntry>>> given_;
     bool by_need_ = false;           ///< some Einsums have but the templates that are of use
-    bool restricted_tried_ = false;  ///< find_without_line_buffers()
+    bool restricted_tried_ = false;  ///< find_restricted()
     bool simple_tried_ = false;
     bool beam_tried_ = false;  ///< beam_through()
     bool objectives_tried_ = false;

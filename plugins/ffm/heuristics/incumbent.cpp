@@ -123,15 +123,17 @@ void Run::limit_until(double share, double parts, base::Budget& budget) const {
 }
 
 void Run::take_best_of(Run& within, const std::string& step) {
+    const auto offer = [&](const mapper::Solution& s) {
+        if (mapper::metric_value(options_.metrics.front(), s.report) < incumbent_.value()) {
+            take(s, step);
+        }
+    };
     within.silent_ = true;
+    within.tell_ = offer;
     try {
         const mapper::Result found = within.run();
         result_.statistics.evaluated += found.statistics.evaluated;
-        if (!found.solutions.empty() &&
-            mapper::metric_value(options_.metrics.front(), found.solutions.front().report) <
-                incumbent_.value()) {
-            take(found.solutions.front(), step);
-        }
+        std::ranges::for_each(found.solutions, offer);
     } catch (const LimitReached&) {  // no mapping in time
         result_.statistics.evaluated += within.evaluated();
     } catch (const NoLegalMapping&) {  // none in what it looked at

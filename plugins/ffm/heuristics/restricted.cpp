@@ -1,30 +1,42 @@
-// Run::find_without_line_buffers(): a mapping from a smaller mapspace, where overlaps bring so many
-// templates that all of them take long.
+// Run::find_restricted(): mappings from smaller mapspaces, where all templates take long to make.
 #include "../run.hpp"
 
 namespace tessera::ffm {
 namespace {
 
 /// Of a limit in time, with what came before; and without one, in seconds.
-constexpr double share_of_limit = 0.5, longest_s = 10;
+constexpr double share_of_unfused = 0.2, share_of_all = 0.5, longest_s = 10;
 
 }  // namespace
 
-void Run::find_without_line_buffers() {
+void Run::find_restricted() {
     if (restricted_tried_ || silent_ || !scalar() || options_.budget.max_evals > 0 ||
-        !options_.mapspace.line_buffers || problem_.workload->index.nothing_overlaps ||
         !context_.switches.restricted_mapspaces) {
         return;
     }
     restricted_tried_ = true;
-    const PhaseTimer timer(*this, "incumbent", "without line buffers");
+    mapspace::MapSpaceOptions smaller = options_.mapspace;
+    smaller.line_buffers = smaller.all_einsum_orders = false;
+    if (!incumbent_.known()) {
+        mapspace::MapSpaceOptions unfused = smaller;
+        unfused.unfused = true;
+        find_in(unfused, share_of_unfused, "without fusion");
+    }
+    if (!problem_.workload->index.nothing_overlaps && options_.mapspace.line_buffers) {
+        find_in(smaller, share_of_all, "without line buffers");
+    }
+}
+
+void Run::find_in(const mapspace::MapSpaceOptions& mapspace, double share,
+                  const std::string& step) {
+    const PhaseTimer timer(*this, "incumbent", step.c_str());
     mapper::Options o = options_within();
-    o.mapspace.line_buffers = o.mapspace.all_einsum_orders = false;
+    o.mapspace = mapspace;
     o.budget.max_memory_bytes = options_.budget.max_memory_bytes;
     o.budget.max_time_s = longest_s;
-    limit_until(share_of_limit, 1, o.budget);
+    limit_until(share, 1, o.budget);
     Run run(problem_, *context_.model, o);
-    take_best_of(run, "without line buffers");
+    take_best_of(run, step);
 }
 
 }  // namespace tessera::ffm

@@ -15,10 +15,16 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 /// In turn: promising nodes that are kept, and nodes that may be looked at, for the least cost of
 /// an Einsum by one objective and for all templates of use.
 struct Turn {
-    std::size_t width, of_least, of_use;
+    std::size_t width;
+    bool by_level;  ///< so many for each level of the outermost holder
+    std::size_t of_least, of_use;
 };
 constexpr std::size_t no_end = std::numeric_limits<std::size_t>::max();
-constexpr Turn turns[] = {{4, 500, 2000}, {8, 2000, 10000}, {16, 8000, 50000}, {64, 8000, no_end}};
+constexpr Turn turns[] = {{1, false, 100, 500},
+                          {4, true, 500, 2000},
+                          {8, true, 2000, 10000},
+                          {16, true, 8000, 50000},
+                          {64, true, 8000, no_end}};
 /// Of the mapping of promising templates, of the time so far; and at least, in seconds.
 constexpr double share_of_first = 1, shortest_first_s = 0.5;
 /// Mappings that are as good as the best stay in: the later metric compares them.
@@ -48,6 +54,17 @@ void Run::make_templates_by_need(const std::vector<std::size_t>& einsums) {
             }
         }
     };
+    const auto sum_of = [&](const auto& costs) {
+        double product = 1;
+        for (std::size_t q = 0; q < n; ++q) {
+            double sum = 0;
+            for (const std::vector<double>& of : costs) {
+                sum += of[q];
+            }
+            product *= sum;
+        }
+        return product;
+    };
     std::vector<std::size_t> many;
     for (const std::size_t e : einsums) {
         if (searches.at(e).applies()) {
@@ -74,13 +91,14 @@ void Run::make_templates_by_need(const std::vector<std::size_t>& einsums) {
     };
     for (const Turn& turn : turns) {
         look_for_least(turn.of_least);
+        report_bound(sum_of(least));
         std::vector<std::shared_ptr<std::vector<TemplateEntry>>> few;
         for (std::size_t e = 0; e < spaces_.size(); ++e) {
             few.push_back(spaces_[e].templates);
         }
         for (const std::size_t e : many) {
             few[e] = std::make_shared<std::vector<TemplateEntry>>(
-                searches.at(e).promising(goal_of(e), turn.width));
+                searches.at(e).promising(goal_of(e), turn.width, turn.by_level));
         }
         find_among(few);
         if (!incumbent_.known()) {

@@ -138,7 +138,8 @@ void TemplateSearch::complete(const Goal& goal, const Node& node, Frontier& fron
     });
 }
 
-std::vector<TemplateEntry> TemplateSearch::promising(const Goal& goal, std::size_t width) {
+std::vector<TemplateEntry> TemplateSearch::promising(const Goal& goal, std::size_t width,
+                                                     bool by_level) {
     Frontier frontier;
     std::vector<TemplateEntry> out;
     const Sink found = [&](TemplateEntry&& t, double) { out.push_back(std::move(t)); };
@@ -151,7 +152,7 @@ std::vector<TemplateEntry> TemplateSearch::promising(const Goal& goal, std::size
     };
     std::map<Kind, std::vector<Node>> open;
     const auto add = [&](Node&& n) {
-        Kind kind{-mapspace::TemplateTree::top(n.holders), n.holders.size(), {}};
+        Kind kind{by_level ? -mapspace::TemplateTree::top(n.holders) : 0, n.holders.size(), {}};
         if (n.holders.empty()) {
             kind.top = std::numeric_limits<int>::min();
         }

@@ -33,8 +33,9 @@ public:
         double cutoff = 0;           ///< what costs so much is of no use
     };
 
-    /// Templates of the most promising nodes: `width` for each class and number of holders.
-    std::vector<TemplateEntry> promising(const Goal& goal, std::size_t width);
+    /// Templates of the most promising nodes: `width` for each class and number of holders, and for
+    /// each level of the outermost one, if wanted.
+    std::vector<TemplateEntry> promising(const Goal& goal, std::size_t width, bool by_level);
     /// Looks for all that can cost less than the cutoff. False once it has looked at `most_nodes`;
     /// another call goes on, with a goal that may have a lower cutoff. bound_changed() is called
     /// now and then.
