@@ -99,7 +99,9 @@ std::string compare(const LoadedInstance& instance, const mapspace::MapSpaceOpti
         too.loose ? compare_optima(instance, options, best, {"exact-class-bounds"}) : "";
     differ += other.empty() ? "" : "with loose class bounds first: " + other;
     const std::string by_need =
-        too.by_need ? compare_optima(instance, options, best, {"all-templates"}) : "";
+        too.by_need
+            ? compare_optima(instance, options, best, {"all-templates", "restricted-mapspaces"})
+            : "";
     differ += by_need.empty() ? "" : "with templates by need: " + by_need;
     const auto front = without_ties(map(instance, options, {Metric::energy, Metric::latency}));
     const auto expected = without_ties(best.pareto);

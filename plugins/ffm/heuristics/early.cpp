@@ -99,13 +99,15 @@ Groups Run::without_kept_inside(const Groups& groups) const {
 void Run::join_early() {
     early_->share_groups();
     const Groups groups = take_groups();
-    if (std::ranges::any_of(problem_.workload->tensors, &workload::Tensor::persistent)) {
+    const bool persistent =
+        std::ranges::any_of(problem_.workload->tensors, &workload::Tensor::persistent);
+    if (!join_early(groups) && persistent) {
         join_early(without_kept_inside(groups));
     }
-    join_early(groups);
 }
 
-void Run::join_early(const Groups& groups) {
+/// False: no mapping is better than the incumbent.
+bool Run::join_early(const Groups& groups) {
     const Groups few = thin(groups);
     mapspace::JoinOptions j = join_options();
     j.beam = rows_of_early_join;
@@ -118,7 +120,7 @@ void Run::join_early(const Groups& groups) {
     }
     mapspace::JoinResult found = mapspace::join(*problem_.workload, few, context_.tracked, j);
     if (found.mappings.empty()) {
-        return;
+        return false;
     }
     early_classes_.clear();
     for (const mapspace::JoinedEinsum& of : found.mappings.front().einsums) {
@@ -127,6 +129,7 @@ void Run::join_early(const Groups& groups) {
             {spaces_[e].same, (*spaces_[e].templates)[used(few, of).index].of_class});
     }
     offer(few, std::move(found), "early");
+    return true;
 }
 
 }  // namespace tessera::ffm
