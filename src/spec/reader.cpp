@@ -432,7 +432,9 @@ std::string read_bytes(const std::string& path) {
         stream && (kind == std::filesystem::file_type::fifo ||
                    kind == std::filesystem::file_type::character ||
                    kind == std::filesystem::file_type::socket)) {
-        return piped[path] = read_to_the_end(stream, path);
+        piped[path] = read_to_the_end(stream, path);
+        remember_text(path, piped[path]);
+        return piped[path];
     }
     std::ostringstream content;
     if (stream && stream.peek() != std::ifstream::traits_type::eof()) {

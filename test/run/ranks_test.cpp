@@ -1,0 +1,191 @@
+// A sweep over the ranks of mpirun: the files are those of one process, whoever is killed.
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <cstring>
+#include <fstream>
+
+#include "run/process.hpp"
+
+using namespace tessera::run_test;
+
+namespace {
+
+boost::test_tools::assertion_result mpirun_is_there(boost::unit_test::test_unit_id) {
+    const char* const path = std::getenv("PATH");
+    std::istringstream folders(path == nullptr ? "" : path);
+    bool found = false;
+    for (std::string folder; std::getline(folders, folder, ':');) {
+        found = found || ::access((folder + "/mpirun").c_str(), X_OK) == 0;
+    }
+    boost::test_tools::assertion_result result(
+        found && fs::exists(fs::path(program()).parent_path() / "optional/mpi.so"));
+    result.message() << "there is no mpirun, or the program was built without MPI";
+    return result;
+}
+
+constexpr const char* arch = R"(arch:
+  nodes:
+  - !Memory
+    name: Main
+    size: inf
+    leak_power: 0
+    area: 0
+    tensors: {keep: ~Intermediates, may_keep: All}
+    actions: [{name: read, energy: 100, throughput: inf}, {name: write, energy: 100, throughput: inf}]
+  - !Memory
+    name: Buffer
+    size: 4096
+    leak_power: 0
+    area: 0
+    tensors: {keep: All}
+    actions: [{name: read, energy: 1, throughput: 1}, {name: write, energy: 1, throughput: 1}]
+  - !Compute
+    name: MAC
+    leak_power: 0
+    area: 0
+    actions: [{name: compute, energy: 1, throughput: 1}]
+)";
+// The sizes are in a file of their own, which every rank needs, too.
+constexpr const char* workload = R"(include: sizes.yaml
+workload:
+  rank_sizes: {M: ROWS, K: 64, N: 32}
+  bits_per_value: {All: 1}
+  einsums: ['Y[m, n] = X[m, k] * W[k, n]', 'Z[m] = Y[m, n]']
+)";
+
+struct Sweep {
+    Folder folder;
+
+    Sweep() {
+        std::ofstream(folder / "arch.yaml") << arch;
+        std::ofstream(folder / "workload.yaml") << workload;
+        std::ofstream(folder / "sizes.yaml") << "variables: {ROWS: 16}\n";
+    }
+    Args command(const std::string& to, const Args& more) const {
+        return joined(
+            {"sweep", "-q", "-a", path("arch.yaml"), "-w", path("workload.yaml"), "-o", path(to)},
+            more);
+    }
+    std::string path(const std::string& name) const {
+        return (folder / name).string();
+    }
+    std::string file(const std::string& name) const {
+        return read(folder / name);
+    }
+};
+
+/// mpirun in place of the program, with a file as its input.
+Process::How ranks(int n, const Args& args, const std::string& input = "/dev/null") {
+    Process::How how;
+    how.instead = [n, args, input] {
+        Args words = {"mpirun", "--allow-run-as-root", "--oversubscribe",
+                      "-n",     std::to_string(n),     program()};
+        words = joined(words, args);
+        std::vector<char*> argv;
+        for (std::string& word : words) {
+            argv.push_back(word.data());
+        }
+        argv.push_back(nullptr);
+        ::close(STDIN_FILENO);
+        ::open(input.c_str(), O_RDONLY);
+        ::execvp(argv[0], argv.data());
+        return 127;
+    };
+    return how;
+}
+
+/// Everything but what differs from one run to the next: clocks, and the order of ends.
+void same_files(const Sweep& sweep, const std::string& a, const std::string& b) {
+    const std::vector<std::string> names = names_in(sweep.folder / a);
+    BOOST_TEST(names_in(sweep.folder / b) == names, boost::test_tools::per_element());
+    for (const std::string& name : names) {
+        if (name != "times.csv" && name != "points.jsonl" && name != "run.json") {
+            BOOST_TEST((sweep.file(a + "/" + name) == sweep.file(b + "/" + name)), name);
+        }
+    }
+}
+
+/// Processes whose environment and command line hold these texts.
+std::vector<pid_t> processes(const std::string& environment, const std::string& command) {
+    std::vector<pid_t> found;
+    for (const std::string& name : names_in("/proc")) {
+        const auto has = [&](const char* file, const std::string& text) {
+            return read("/proc/" + name + "/" + file).find(text) != std::string::npos;
+        };
+        if (name.find_first_not_of("0123456789") == std::string::npos && has("cmdline", command) &&
+            has("environ", environment)) {
+            found.push_back(static_cast<pid_t>(std::stol(name)));
+        }
+    }
+    return found;
+}
+
+std::ptrdiff_t lines(const std::string& text) {
+    return std::count(text.begin(), text.end(), '\n');
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(ranks_of_mpirun)
+
+BOOST_AUTO_TEST_CASE(ranks_find_what_one_process_finds,
+                     *boost::unit_test::precondition(mpirun_is_there)) {
+    const Sweep sweep;
+    const Args points = {"-D", "ROWS=8,16,32", "--set", "arch.Buffer.size=-1,4096"};
+    Process one(sweep.folder.path(), sweep.command("one", points));
+    BOOST_TEST(one.wait() == 4, one.err());  // there is no buffer of size -1
+    // Only the manager has this input: the workers have it from its message.
+    Args args = sweep.command("ranks", points);
+    std::ofstream(sweep.folder / "whole.yaml")
+        << "variables: {ROWS: 16}\n"
+        << std::string(workload).substr(std::string(workload).find("workload:"));
+    *std::find(args.begin(), args.end(), sweep.path("workload.yaml")) = "/dev/stdin";
+    Process many(sweep.folder.path(), {}, ranks(3, args, sweep.path("whole.yaml")));
+    BOOST_TEST(many.wait() == 4, many.err());
+    BOOST_TEST(sweep.file("one/points.jsonl").find("failed") != std::string::npos);
+    BOOST_TEST(lines(sweep.file("ranks/points.jsonl")) == 6);
+    BOOST_TEST(many.out().find("result.csv") != std::string::npos, many.out());
+    std::error_code ignored;
+    fs::remove_all(sweep.folder / "ranks", ignored);
+    // Included files go with it.
+    Process included(sweep.folder.path(), {}, ranks(3, sweep.command("ranks", points)));
+    BOOST_TEST(included.wait() == 4, included.err());
+    same_files(sweep, "one", "ranks");
+}
+
+BOOST_AUTO_TEST_CASE(a_worker_that_is_killed_loses_what_it_was_searching,
+                     *boost::unit_test::precondition(mpirun_is_there)) {
+    const Sweep sweep;
+    const Args points = {"-D",          "ROWS=1:24", "--mapper", "random",
+                         "--max-evals", "3000",      "--jobs",   "1"};
+    Process one(sweep.folder.path(), sweep.command("one", points));
+    BOOST_TEST(one.wait() == 0, one.err());
+    Process many(sweep.folder.path(), {}, ranks(3, sweep.command("ranks", points)));
+    BOOST_TEST(eventually([&] { return lines(sweep.file("ranks/points.jsonl")) >= 3; }));
+    const std::vector<pid_t> workers = processes("OMPI_COMM_WORLD_RANK=1", sweep.path("ranks"));
+    BOOST_TEST_REQUIRE(!workers.empty());
+    ::kill(workers.front(), SIGKILL);
+    BOOST_TEST(many.wait() != 0);
+    BOOST_TEST(eventually([&] { return processes("", sweep.path("ranks")).empty(); }, 10));
+    const std::ptrdiff_t known = lines(sweep.file("ranks/points.jsonl"));
+    BOOST_TEST(known >= 3);
+    BOOST_TEST(known < 24);
+    Process again(sweep.folder.path(), sweep.command("ranks", joined(points, {"--resume"})));
+    BOOST_TEST(again.wait() == 0, again.err());
+    BOOST_TEST(lines(sweep.file("ranks/points.jsonl")) == 24);
+    same_files(sweep, "one", "ranks");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_wrong_is_told_once_and_every_rank_ends,
+                     *boost::unit_test::precondition(mpirun_is_there)) {
+    const Sweep sweep;
+    Process many(sweep.folder.path(), {}, ranks(3, sweep.command("ranks", {"-D", "COLUMNS=1,2"})));
+    BOOST_TEST(many.wait() == 2);
+    const std::string text = many.err();
+    const std::size_t at = text.find("COLUMNS");
+    BOOST_TEST(at != std::string::npos, text);
+    BOOST_TEST(text.find("tessera:", text.find("tessera:") + 1) == std::string::npos, text);
+    BOOST_TEST(!fs::exists(sweep.folder / "ranks"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
