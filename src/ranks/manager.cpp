@@ -1,6 +1,6 @@
 // Map:
-//   Crew::prepare()  hello of all, the job to all, ready from all
-//   Crew::run()      tasks to those who have room, answers, whoever is lost
+//   Team::prepare()  hello of all, the job to all, ready from all
+//   Team::run()      tasks to those who have room, answers, whoever is lost
 #include "ranks/manager.hpp"
 
 #include <algorithm>
@@ -54,10 +54,10 @@ struct Worker {
 
 }  // namespace
 
-class Manager::Crew {
+class Manager::Team {
 public:
-    Crew() : workers_(static_cast<std::size_t>(link_.size())) {}
-    ~Crew() {
+    Team() : workers_(static_cast<std::size_t>(link_.size())) {}
+    ~Team() {
         for (int rank = 1; rank < link_.size(); ++rank) {
             if (orderly_ || worker(rank).state != Worker::State::lost) {
                 link_.send(rank, Kind::leave, orderly_ ? "" : "at once");
@@ -65,8 +65,8 @@ public:
         }
         link_.set_orderly(orderly_);
     }
-    Crew(const Crew&) = delete;
-    Crew& operator=(const Crew&) = delete;
+    Team(const Team&) = delete;
+    Team& operator=(const Team&) = delete;
 
     int size() const {
         return link_.size() - 1;
@@ -306,22 +306,22 @@ private:
     bool orderly_ = true, launcher_gone_ = false;
 };
 
-Manager::Manager() : crew_(std::make_unique<Crew>()) {}
+Manager::Manager() : team_(std::make_unique<Team>()) {}
 Manager::~Manager() = default;
 
 int Manager::workers() const {
-    return crew_->size();
+    return team_->size();
 }
 
 bool Manager::prepare(const Job& job, const std::atomic<bool>* stop) {
-    return crew_->prepare(job, stop);
+    return team_->prepare(job, stop);
 }
 
 bool Manager::run(const std::function<std::optional<std::size_t>()>& next,
                   const TaskOptions& options,
                   const std::function<void(std::size_t task, const base::ChildEnd&)>& done,
                   const std::atomic<bool>* stop) {
-    return crew_->run(next, options, done, stop);
+    return team_->run(next, options, done, stop);
 }
 
 }  // namespace tessera::ranks

@@ -418,6 +418,7 @@ std::string read_bytes(const std::string& path) {
     // What comes out of a pipe does so once, and is kept for whoever asks again.
     static std::map<std::string, std::string> piped;
     if (const auto known = piped.find(path); known != piped.end()) {
+        remember_text(path, known->second);
         return known->second;
     }
     if (const std::optional<std::string> kept = kept_text(path)) {

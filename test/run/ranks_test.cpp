@@ -1,4 +1,6 @@
 // A sweep over the ranks of mpirun: the files are those of one process, whoever is killed.
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cstring>
@@ -74,24 +76,29 @@ struct Sweep {
     }
 };
 
-/// mpirun in place of the program, with a file as its input.
-Process::How ranks(int n, const Args& args, const std::string& input = "/dev/null") {
+/// mpirun in place of the program; its ranks begin in these folders.
+Process::How ranks(const std::vector<fs::path>& folders, const Args& args) {
     Process::How how;
-    how.instead = [n, args, input] {
-        Args words = {"mpirun", "--allow-run-as-root", "--oversubscribe",
-                      "-n",     std::to_string(n),     program()};
-        words = joined(words, args);
+    how.instead = [folders, args] {
+        Args words = {"mpirun", "--allow-run-as-root", "--oversubscribe"};
+        for (const fs::path& folder : folders) {
+            words = joined(joined(words, {"-n", "1", "-wdir", folder.string(), program()}), args);
+            words.push_back(":");
+        }
+        words.pop_back();
         std::vector<char*> argv;
         for (std::string& word : words) {
             argv.push_back(word.data());
         }
         argv.push_back(nullptr);
-        ::close(STDIN_FILENO);
-        ::open(input.c_str(), O_RDONLY);
         ::execvp(argv[0], argv.data());
         return 127;
     };
     return how;
+}
+
+std::vector<fs::path> three(const Sweep& sweep) {
+    return {3, sweep.folder.path()};
 }
 
 /// Everything but what differs from one run to the next: clocks, and the order of ends.
@@ -131,25 +138,22 @@ BOOST_AUTO_TEST_SUITE(ranks_of_mpirun)
 BOOST_AUTO_TEST_CASE(ranks_find_what_one_process_finds,
                      *boost::unit_test::precondition(mpirun_is_there)) {
     const Sweep sweep;
-    const Args points = {"-D", "ROWS=8,16,32", "--set", "arch.Buffer.size=-1,4096"};
+    fs::create_directory(sweep.folder / "elsewhere");
+    const Args points = {"-D", "ROWS=8,16,32", "--set", "arch.Buffer.size=4096,-1"};
     Process one(sweep.folder.path(), sweep.command("one", points));
     BOOST_TEST(one.wait() == 4, one.err());  // there is no buffer of size -1
-    // Only the manager has this input: the workers have it from its message.
-    Args args = sweep.command("ranks", points);
-    std::ofstream(sweep.folder / "whole.yaml")
-        << "variables: {ROWS: 16}\n"
-        << std::string(workload).substr(std::string(workload).find("workload:"));
-    *std::find(args.begin(), args.end(), sweep.path("workload.yaml")) = "/dev/stdin";
-    Process many(sweep.folder.path(), {}, ranks(3, args, sweep.path("whole.yaml")));
-    BOOST_TEST(many.wait() == 4, many.err());
     BOOST_TEST(sweep.file("one/points.jsonl").find("failed") != std::string::npos);
+    // The manager alone finds the files: the workers have them from its message.
+    const fs::path elsewhere = sweep.folder / "elsewhere";
+    Process many(
+        sweep.folder.path(), {},
+        ranks({sweep.folder.path(), elsewhere, elsewhere},
+              joined({"sweep", "-q", "-a", "arch.yaml", "-w", "workload.yaml", "-o", "ranks"},
+                     points)));
+    BOOST_TEST(many.wait() == 4, many.err());
+    BOOST_TEST(many.out().find("Written to ranks") != std::string::npos, many.out());
     BOOST_TEST(lines(sweep.file("ranks/points.jsonl")) == 6);
-    BOOST_TEST(many.out().find("result.csv") != std::string::npos, many.out());
-    std::error_code ignored;
-    fs::remove_all(sweep.folder / "ranks", ignored);
-    // Included files go with it.
-    Process included(sweep.folder.path(), {}, ranks(3, sweep.command("ranks", points)));
-    BOOST_TEST(included.wait() == 4, included.err());
+    BOOST_TEST(names_in(elsewhere).empty());
     same_files(sweep, "one", "ranks");
 }
 
@@ -160,11 +164,11 @@ BOOST_AUTO_TEST_CASE(a_worker_that_is_killed_loses_what_it_was_searching,
                          "--max-evals", "3000",      "--jobs",   "1"};
     Process one(sweep.folder.path(), sweep.command("one", points));
     BOOST_TEST(one.wait() == 0, one.err());
-    Process many(sweep.folder.path(), {}, ranks(3, sweep.command("ranks", points)));
+    Process many(sweep.folder.path(), {}, ranks(three(sweep), sweep.command("ranks", points)));
     BOOST_TEST(eventually([&] { return lines(sweep.file("ranks/points.jsonl")) >= 3; }));
     const std::vector<pid_t> workers = processes("OMPI_COMM_WORLD_RANK=1", sweep.path("ranks"));
     BOOST_TEST_REQUIRE(!workers.empty());
-    ::kill(workers.front(), SIGKILL);
+    ::kill(*std::min_element(workers.begin(), workers.end()), SIGKILL);  // not a child of it
     BOOST_TEST(many.wait() != 0);
     BOOST_TEST(eventually([&] { return processes("", sweep.path("ranks")).empty(); }, 10));
     const std::ptrdiff_t known = lines(sweep.file("ranks/points.jsonl"));
@@ -179,13 +183,44 @@ BOOST_AUTO_TEST_CASE(a_worker_that_is_killed_loses_what_it_was_searching,
 BOOST_AUTO_TEST_CASE(what_is_wrong_is_told_once_and_every_rank_ends,
                      *boost::unit_test::precondition(mpirun_is_there)) {
     const Sweep sweep;
-    Process many(sweep.folder.path(), {}, ranks(3, sweep.command("ranks", {"-D", "COLUMNS=1,2"})));
+    Process many(sweep.folder.path(), {},
+                 ranks(three(sweep), sweep.command("ranks", {"-D", "COLUMNS=1,2"})));
     BOOST_TEST(many.wait() == 2);
     const std::string text = many.err();
     const std::size_t at = text.find("COLUMNS");
     BOOST_TEST(at != std::string::npos, text);
     BOOST_TEST(text.find("tessera:", text.find("tessera:") + 1) == std::string::npos, text);
     BOOST_TEST(!fs::exists(sweep.folder / "ranks"));
+}
+
+BOOST_AUTO_TEST_CASE(a_full_disk_loses_nothing_that_was_found) {
+    const Sweep sweep;
+    const Args points = {"-D", "ROWS=1:24", "--mapper", "random", "--max-evals", "100"};
+    const Args command = sweep.command("full", points);
+    Process::How small;
+    small.instead = [&command] {
+        const rlimit limit{8192, 8192};  // of one file
+        ::setrlimit(RLIMIT_FSIZE, &limit);
+        Args words = joined({program()}, command);
+        std::vector<char*> argv;
+        for (std::string& word : words) {
+            argv.push_back(word.data());
+        }
+        argv.push_back(nullptr);
+        ::execv(argv[0], argv.data());
+        return 127;
+    };
+    Process stopped(sweep.folder.path(), {}, small);
+    BOOST_TEST(stopped.wait() == 2);
+    BOOST_TEST(stopped.says("points.jsonl: cannot be written; make room"), stopped.err());
+    const std::ptrdiff_t known = lines(sweep.file("full/points.jsonl"));
+    BOOST_TEST(known > 0);
+    Process again(sweep.folder.path(), joined(command, {"--resume"}));
+    BOOST_TEST(again.wait() == 0, again.err());
+    BOOST_TEST(lines(sweep.file("full/points.jsonl")) == 24);
+    Process one(sweep.folder.path(), sweep.command("one", points));
+    BOOST_TEST(one.wait() == 0, one.err());
+    same_files(sweep, "one", "full");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -113,9 +113,17 @@ public:
             check_same();
         }
     }
+    /// What an error ends stays, to be resumed, if anything was found.
     ~SweepFolder() {
-        if (journal_ >= 0) {
-            ::close(journal_);
+        if (journal_ < 0) {
+            return;
+        }
+        ::close(journal_);
+        try {
+            if (noted_ && !shared()) {
+                folder_->finish({}, false);
+            }
+        } catch (const std::bad_alloc&) {  // what is there stays
         }
     }
     SweepFolder(const SweepFolder&) = delete;
@@ -181,8 +189,13 @@ public:
         return folder_->folder().has("result.json") && !folder_->folder().has("checkpoint.json");
     }
 
-    void note(std::size_t point, const SweepOutcome& outcome) const {
-        if (journal_ >= 0 && !base::write_to_pipe(journal_, journal_line(point, outcome))) {
+    void note(std::size_t point, const SweepOutcome& outcome) {
+        if (journal_ < 0) {
+            return;
+        }
+        if (base::write_to_pipe(journal_, journal_line(point, outcome))) {
+            noted_ = true;
+        } else {
             throw UserError((folder_->path() / journal).string() +
                             ": cannot be written; make room and give the command again with "
                             "--resume");
@@ -196,6 +209,7 @@ public:
             return true;
         }
         const auto unwritten = folder_->finish(files, ended);
+        noted_ = noted_ && !unwritten.empty();
         if (!unwritten.empty()) {
             explain_unwritten(err, *folder_, unwritten, files,
                               "make room and give the command again with --resume");
@@ -242,6 +256,7 @@ private:
     SweepJournals journals_;
     std::map<std::size_t, double> measured_s_;  ///< of points that are searched again
     int journal_ = -1;
+    bool noted_ = false;  ///< something was, and finish() has not been called
 };
 
 /// How far it is, every few seconds.

@@ -48,8 +48,8 @@ public:
              const std::atomic<bool>* stop);
 
 private:
-    class Crew;
-    std::unique_ptr<Crew> crew_;
+    class Team;
+    std::unique_ptr<Team> team_;
 };
 
 }  // namespace tessera::ranks
