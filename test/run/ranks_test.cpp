@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_CASE(a_worker_that_is_killed_loses_what_it_was_searching,
                      *boost::unit_test::precondition(mpirun_is_there)) {
     const Sweep sweep;
     const Args points = {"-D",          "ROWS=1:24", "--mapper", "random",
-                         "--max-evals", "3000",      "--jobs",   "1"};
+                         "--max-evals", "20000",     "--jobs",   "1"};
     Process one(sweep.folder.path(), sweep.command("one", points));
     BOOST_TEST(one.wait() == 0, one.err());
     Process many(sweep.folder.path(), {}, ranks(three(sweep), sweep.command("ranks", points)));
