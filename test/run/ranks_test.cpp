@@ -6,6 +6,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "ranks/launch.hpp"
 #include "run/process.hpp"
 
 using namespace tessera::run_test;
@@ -191,6 +192,34 @@ BOOST_AUTO_TEST_CASE(what_is_wrong_is_told_once_and_every_rank_ends,
     BOOST_TEST(at != std::string::npos, text);
     BOOST_TEST(text.find("tessera:", text.find("tessera:") + 1) == std::string::npos, text);
     BOOST_TEST(!fs::exists(sweep.folder / "ranks"));
+}
+
+BOOST_AUTO_TEST_CASE(the_launcher_is_known_by_the_environment) {
+    const Args names = {
+        "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMI_SIZE", "PMIX_RANK",
+        "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"};
+    const auto told = [&](const std::vector<std::pair<std::string, std::string>>& settings) {
+        for (const std::string& name : names) {
+            ::unsetenv(name.c_str());
+        }
+        for (const auto& [name, value] : settings) {
+            ::setenv(name.c_str(), value.c_str(), 1);
+        }
+        const tessera::ranks::Launch launch = tessera::ranks::launch();
+        return std::to_string(launch.rank) + " of " + std::to_string(launch.size);
+    };
+    BOOST_TEST(told({{"OMPI_COMM_WORLD_RANK", "2"}, {"OMPI_COMM_WORLD_SIZE", "4"}}) == "2 of 4");
+    BOOST_TEST(told({{"PMI_RANK", "1"}, {"PMI_SIZE", "3"}}) == "1 of 3");
+    BOOST_TEST(told({{"PMIX_RANK", "5"}, {"SLURM_STEP_NUM_TASKS", "6"}, {"SLURM_NTASKS", "9"}}) ==
+               "5 of 6");
+    BOOST_TEST(told({{"PMIX_RANK", "5"}, {"SLURM_NTASKS", "9"}}) == "5 of 9");
+    // A batch file of Slurm is no rank.
+    BOOST_TEST(told({{"SLURM_NTASKS", "9"}}) == "0 of 1");
+    for (const char* wrong : {"", "x", "4x", "-1", "99999999999", "4"}) {
+        BOOST_TEST(told({{"OMPI_COMM_WORLD_RANK", wrong}, {"OMPI_COMM_WORLD_SIZE", "4"}}) ==
+                   "0 of 1");
+    }
+    BOOST_TEST(told({}) == "0 of 1");
 }
 
 BOOST_AUTO_TEST_CASE(a_full_disk_loses_nothing_that_was_found) {
