@@ -27,7 +27,7 @@ using std::chrono::seconds;
 using Done = std::function<void(std::size_t, const base::ChildEnd&)>;
 using Next = std::function<std::optional<std::size_t>()>;
 
-constexpr auto shortest_pause = std::chrono::microseconds(100);
+constexpr auto shortest_pause = std::chrono::microseconds(500);
 constexpr auto longest_pause = std::chrono::milliseconds(4);
 constexpr auto lost_after = seconds(30);
 constexpr auto beats_every = seconds(30);

@@ -35,7 +35,7 @@ constexpr auto beats_every = seconds(2);
 constexpr auto manager_is_gone_after = seconds(300);
 /// After an answer the next task is about to come.
 constexpr auto soon = milliseconds(100);
-constexpr timespec short_wait{0, 1'000'000}, long_wait{0, 20'000'000};
+constexpr timespec short_wait{0, 2'000'000}, long_wait{0, 20'000'000};
 
 std::atomic<bool> ended{false};
 
