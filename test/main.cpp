@@ -20,7 +20,8 @@ namespace {
 namespace ut = boost::unit_test;
 
 /// Writes to the file named by TESSERA_TEST_PROTOCOL: `plan N` first, then one line per finished
-/// case, `pass NAME` or `fail NAME`. A case that checks nothing fails.
+/// case, `pass NAME`, `fail NAME`, or `skip NAME` if it lacks what it needs on this machine. A case
+/// that checks nothing fails.
 class Protocol : public ut::test_observer {
 public:
     Protocol() {
@@ -45,6 +46,13 @@ public:
             std::cerr << "error: in \"" << unit.full_name() << "\": the case checks nothing\n";
         }
         file_ << (result.passed() && !empty ? "pass " : "fail ") << unit.full_name() << std::endl;
+    }
+
+    void test_unit_skipped(const ut::test_unit& unit, ut::const_string reason) override {
+        if (unit.p_type == ut::TUT_CASE && reason != "disabled") {
+            std::cerr << "skipped: " << unit.full_name() << ": " << reason << "\n";
+            file_ << "skip " << unit.full_name() << std::endl;
+        }
     }
 
     // After the collector of results.

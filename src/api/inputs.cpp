@@ -8,6 +8,7 @@
 #include "base/directory.hpp"
 #include "mapping/read_file.hpp"
 #include "mapping/zigzag.hpp"
+#include "spec/kept_files.hpp"
 #include "spec/warnings.hpp"
 #include "tessera/base/error.hpp"
 #include "workload/customary_renames.hpp"
@@ -46,6 +47,9 @@ std::string find_named(const char* folder, const char* option, const std::string
     const auto among = [&](const std::vector<std::string>& names) {
         return std::find(names.begin(), names.end(), name) != names.end();
     };
+    if (spec::kept_text(name)) {
+        return name;
+    }
     std::error_code ignored;
     if (!fs::exists(name, ignored) && !among(list_data(folder)) && among(list_data(other_folder))) {
         throw UserError("'" + name + "' is a name in " + other_folder + "/, so it belongs to " +
@@ -93,8 +97,8 @@ bool asks_for_customary_names(const spec::Node& node) {
 /// What the file says if it is another tool's.
 std::optional<std::string> foreign_text(const std::string& path) {
     std::error_code ignored;
-    std::optional<std::string> text;
-    if (fs::is_regular_file(path, ignored)) {
+    std::optional<std::string> text = spec::kept_text(path);
+    if (!text && fs::is_regular_file(path, ignored)) {
         text = base::read_regular_file(path);
     }
     return text && mapping::is_zigzag(*text) ? text : std::nullopt;

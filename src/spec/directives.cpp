@@ -9,6 +9,7 @@
 
 #include "base/reading_stop.hpp"
 #include "spec/fields.hpp"
+#include "spec/kept_files.hpp"
 #include "spec/limits.hpp"
 #include "spec/reader.hpp"
 #include "spec/warnings.hpp"
@@ -122,7 +123,7 @@ private:
             fail(file, {"more than 100 files include each other in turn", file.text, "", ""});
         }
         std::error_code ignored;
-        if (!fs::is_regular_file(path, ignored)) {
+        if (!kept_text(path.string()) && !fs::is_regular_file(path, ignored)) {
             fail(file, {"the included file does not exist", path.string(), "",
                         "paths are relative to the file that includes"});
         }

@@ -47,7 +47,10 @@ std::optional<std::string> kept_text(const std::string& path) {
     if (kept == nullptr || kept->texts_.empty()) {
         return std::nullopt;
     }
-    const auto found = kept->texts_.find(file_identity(path));
+    auto found = kept->texts_.find(path);
+    if (found == kept->texts_.end()) {
+        found = kept->texts_.find(file_identity(path));
+    }
     return found == kept->texts_.end() ? std::nullopt : std::optional(found->second);
 }
 
@@ -64,12 +67,17 @@ std::optional<std::string> text_read_before(const std::string& path) {
         return std::nullopt;
     }
     const auto found = once->texts_.find(file_identity(path));
-    return found == once->texts_.end() ? std::nullopt : std::optional(found->second);
+    if (found == once->texts_.end()) {
+        return std::nullopt;
+    }
+    once->spelled_.emplace(path, found->second);
+    return found->second;
 }
 
 void remember_text(const std::string& path, const std::string& text) {
     if (once != nullptr) {
         once->texts_.emplace(file_identity(path), text);
+        once->spelled_.emplace(path, text);
     }
 }
 

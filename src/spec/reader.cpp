@@ -418,6 +418,7 @@ std::string read_bytes(const std::string& path) {
     // What comes out of a pipe does so once, and is kept for whoever asks again.
     static std::map<std::string, std::string> piped;
     if (const auto known = piped.find(path); known != piped.end()) {
+        remember_text(path, known->second);
         return known->second;
     }
     if (const std::optional<std::string> kept = kept_text(path)) {
@@ -432,7 +433,9 @@ std::string read_bytes(const std::string& path) {
         stream && (kind == std::filesystem::file_type::fifo ||
                    kind == std::filesystem::file_type::character ||
                    kind == std::filesystem::file_type::socket)) {
-        return piped[path] = read_to_the_end(stream, path);
+        piped[path] = read_to_the_end(stream, path);
+        remember_text(path, piped[path]);
+        return piped[path];
     }
     std::ostringstream content;
     if (stream && stream.peek() != std::ifstream::traits_type::eof()) {

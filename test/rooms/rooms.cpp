@@ -121,10 +121,10 @@ private:
 
 const std::vector<std::string>& rooms() {
     static const std::vector<std::string> order = {
-        "base",     "schedule", "transfusion", "fusecu",    "sparsity", "spec",
-        "workload", "arch",     "mapping",     "model",     "mapspace", "telemetry",
-        "search",   "learning", "mapper",      "plugin",    "testing",  "io",
-        "timeloop", "plugins",  "api",         "dashboard", "cli"};
+        "base",      "ranks",    "schedule", "transfusion", "fusecu",    "sparsity",
+        "spec",      "workload", "arch",     "mapping",     "model",     "mapspace",
+        "telemetry", "search",   "learning", "mapper",      "plugin",    "testing",
+        "io",        "timeloop", "plugins",  "api",         "dashboard", "cli"};
     return order;
 }
 

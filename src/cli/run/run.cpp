@@ -10,6 +10,7 @@
 #include "cli/commands.hpp"
 #include "cli/help/help.hpp"
 #include "cli/plugins/components.hpp"
+#include "cli/ranks/ranked.hpp"
 #include "cli/timeloop/timeloop.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/spec/position.hpp"
@@ -76,6 +77,10 @@ int dispatch(const std::vector<std::string>& args, std::ostream& out, std::ostre
     for (const Command& command : command_table()) {
         if (first == command.name) {
             const std::vector<std::string> rest(args.begin() + 1, args.end());
+            const Ranked ranked(first, rest);
+            if (const std::optional<int> code = ranked.work()) {
+                return *code;
+            }
             if (command.components) {
                 load_plugins(rest, err);
             }
@@ -181,6 +186,10 @@ const std::vector<Command>& command_table() {
 
 void set_commit(const std::string& of_source) {
     commit = of_source;
+}
+
+std::string own_program() {
+    return std::string("tessera ") + version + (commit.empty() ? "" : " (commit " + commit + ")");
 }
 
 int run(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {

@@ -11,12 +11,15 @@
 #include "cli/inputs.hpp"
 #include "cli/output.hpp"
 #include "cli/plugins/components.hpp"
+#include "cli/ranks/ranked.hpp"
 #include "cli/run/live_run.hpp"
 #include "cli/run/map_options.hpp"
 #include "cli/run/run_description.hpp"
 #include "cli/run/stored_run.hpp"
 #include "io/sha256.hpp"
+#include "spec/kept_files.hpp"
 #include "sweep_run.hpp"
+#include "sweep_work.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/spec/position.hpp"
 #include "timeloop/read.hpp"
@@ -29,7 +32,7 @@ constexpr const char* examples =
     R"(  tessera sweep -a tpu-v4i -w gpt3-6.7b -D BATCH=1 -D TOKENS=1024:8192:*2 --set arch.GlobalBuffer.size=2.7e8,5.4e8,1.1e9 -o runs/sweep
   tessera sweep -a tpu-v4i -w gpt3-6.7b -D BATCH=1 --points points.csv --pareto arch.GlobalBuffer.size,latency_s --json
   tessera sweep ... --shard $SLURM_ARRAY_TASK_ID/8 -o shard-$SLURM_ARRAY_TASK_ID    (a Slurm array of tasks 1-8)
-  mpirun -n 4 tessera sweep ... --share --jobs 1 -o runs/sweep
+  mpirun -n 5 tessera sweep ... -o runs/sweep    (a manager and four workers, on any hosts)
   tessera sweep --merge shard-1 shard-2 ... -o runs/sweep
 )";
 
@@ -55,12 +58,13 @@ CommandText sweep_text() {
          options::value<std::string>()->default_value("energy,latency")->value_name("X,Y"),
          "columns of the Pareto front, both minimised: energy, latency, edp, or what is swept")  //
         ("jobs,j", options::value<std::string>()->value_name("N"),
-         "searches at a time, each in a process of its own (one per core)")  //
+         "searches at a time, each in a process of its own (one per core; one per worker of "
+         "mpirun)")  //
         ("shard", options::value<std::string>()->value_name("I/N"),
          "search only the I-th of N parts of the sweep; see --merge")  //
         ("share", options::bool_switch(),
-         "search beside other processes that have the same command and see the same folder: MPI "
-         "ranks, jobs of a cluster")                                                        //
+         "search beside other processes that have the same command and see the same folder: jobs "
+         "of a cluster, terminals")                                                         //
         ("merge", list("DIR")->multitoken(), "join the folders of the parts of one sweep")  //
         ("output,o", options::value<std::string>()->value_name("DIR"),
          "keep the sweep in a new folder: result.csv, result.json, times.csv, drawings, the "
@@ -72,6 +76,7 @@ CommandText sweep_text() {
         ("json", options::bool_switch(), "print one JSON document");
     add_components(result, true);
     add_search_options(result);
+    add_ranks(result);
     add_run_control(result);
     return {"-a ARCH -w WORKLOAD [options]", examples, result};
 }
@@ -182,7 +187,9 @@ io::Json start_json(const std::vector<std::string>& files, const api::ProblemFam
     io::Json result = io::Json::array();
     for (const std::string& file : files) {
         api::given_mapping(file, {}, *first.workload, *first.architecture);
-        result.push_back(io::sha256(base::read_regular_file(file).value_or("")));
+        const std::string text = base::read_regular_file(file).value_or("");
+        spec::remember_text(file, text);
+        result.push_back(io::sha256(text));
     }
     return result;
 }
@@ -206,14 +213,9 @@ int sweep(const std::vector<std::string>& args, const Arguments& arguments, std:
     if (view == "tui" || view == "json" || view == "snapshots") {
         arguments.refuse("ui", "line or none: a sweep has no dashboard");
     }
-    mapper::Options settings = mapper_options(arguments);
-    if (settings.metrics.size() != 1) {
-        arguments.refuse("metric", "one metric: each point is one search; see --pareto");
-    }
-    settings.threads = arguments.given("threads") ? settings.threads : 1;
+    const spec::ReadOnce one_text_of_each_file;
     const Components components(arguments, true);
-    check_mapspace(arguments, components.mapper);
-    settings.mapspace = components.searched(settings.mapspace);
+    const mapper::Options settings = sweep_settings(arguments, components);
     const api::ProblemFamily family(arguments.text("arch"), arguments.text("workload"));
     SweepPlan plan;
     plan.space = space(arguments);
@@ -238,7 +240,8 @@ int sweep(const std::vector<std::string>& args, const Arguments& arguments, std:
     }
     find_same(plan, family);
     const SweepSearch search{family, components, settings, arguments.compat(), start};
-    return run_sweep(plan, search, {args, arguments, shard(arguments)}, out, err);
+    const SweepCall call{args, arguments, shard(arguments), one_text_of_each_file.spelled()};
+    return run_sweep(plan, search, call, out, err);
 }
 
 }  // namespace

@@ -1,9 +1,11 @@
 #include "sweep_journals.hpp"
 
 #include <fcntl.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 
 #include "cli/compare/comparison.hpp"
@@ -30,7 +32,14 @@ void SweepJournals::read(const base::Directory& folder, std::vector<SweepOutcome
 }
 
 std::string SweepJournals::own_name() {
-    return "points-" + plain_name(host_name()) + "-" + std::to_string(::getpid()) + ".jsonl";
+    std::uint32_t chance = 0;
+    if (::getrandom(&chance, sizeof chance, 0) != sizeof chance) {
+        throw UserError("--share: the system gives no random number");
+    }
+    char id[9];
+    std::snprintf(id, sizeof id, "%08x", chance);
+    return "points-" + plain_name(host_name()) + "-" + std::to_string(::getpid()) + "-" + id +
+           ".jsonl";
 }
 
 SweepClaims::SweepClaims(const base::Directory& folder)

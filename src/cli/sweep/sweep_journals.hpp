@@ -18,7 +18,8 @@ class SweepJournals {
 public:
     /// What came since the last call. A line that is not whole yet waits.
     void read(const base::Directory& folder, std::vector<SweepOutcome>& outcomes);
-    /// Of a process that shares: "points-HOST-PID.jsonl".
+    /// Of a process that shares: "points-HOST-PID-CHANCE.jsonl", each time another: hosts may have
+    /// one name.
     static std::string own_name();
 
 private:

@@ -2,7 +2,8 @@
 //   SweepFolder   -o: what is known already, the journal, the files at the end
 //   Progress      lines on stderr
 //   Choice        which point is searched next: of a list, or claimed beside other processes
-//   run_sweep()   children
+//   Engine        where it is searched: in a child, or on another rank
+//   run_sweep()   all of it
 //   merge_sweeps()
 #include "sweep_run.hpp"
 
@@ -12,16 +13,19 @@
 #include <chrono>
 #include <optional>
 #include <ostream>
-#include <thread>
+#include <utility>
 
 #include "base/leave.hpp"
+#include "base/pause.hpp"
 #include "base/process_pool.hpp"
 #include "cli/cli.hpp"
 #include "cli/output.hpp"
+#include "cli/ranks/ranked.hpp"
 #include "cli/run/live_run.hpp"
 #include "cli/view/interrupt.hpp"
 #include "io/units.hpp"
 #include "sweep_journals.hpp"
+#include "sweep_work.hpp"
 #include "tessera/base/error.hpp"
 
 namespace tessera::cli {
@@ -29,9 +33,12 @@ namespace tessera::cli {
 namespace {
 
 using Policy = io::RunDirectory::Policy;
+using Clock = std::chrono::steady_clock;
 
 constexpr const char* journal = "points.jsonl";
+// Every look reads the folder, which may be another host's.
 constexpr auto look_again = std::chrono::milliseconds(100);
+constexpr auto look_at_last = std::chrono::milliseconds(1600);
 
 Policy policy(const Arguments& arguments) {
     Policy result = Policy::refuse;
@@ -106,9 +113,17 @@ public:
             check_same();
         }
     }
+    /// What an error ends stays, to be resumed, if anything was found.
     ~SweepFolder() {
-        if (journal_ >= 0) {
-            ::close(journal_);
+        if (journal_ < 0) {
+            return;
+        }
+        ::close(journal_);
+        try {
+            if (noted_ && !shared()) {
+                folder_->finish({}, false);
+            }
+        } catch (const std::bad_alloc&) {  // what is there stays
         }
     }
     SweepFolder(const SweepFolder&) = delete;
@@ -138,8 +153,10 @@ public:
         }
         read_news(outcomes);
         if (!shared()) {
-            for (SweepOutcome& outcome : outcomes) {
-                outcome = outcome.status == "failed" ? SweepOutcome() : outcome;
+            for (std::size_t point = 0; point < outcomes.size(); ++point) {
+                if (outcomes[point].status == "failed") {
+                    measured_s_[point] = std::exchange(outcomes[point], {}).wall_s;
+                }
             }
         }
         journal_ = folder_->folder().open_to_append(shared() ? SweepJournals::own_name() : journal);
@@ -147,6 +164,15 @@ public:
 
     bool shared() const {
         return how_ == Policy::share;
+    }
+    /// What took long before begins first. The others keep their order.
+    void sort_by_time(std::vector<std::size_t>& points) const {
+        const auto seconds = [&](std::size_t point) {
+            const auto found = measured_s_.find(point);
+            return found == measured_s_.end() ? 0 : found->second;
+        };
+        std::stable_sort(points.begin(), points.end(),
+                         [&](std::size_t a, std::size_t b) { return seconds(a) > seconds(b); });
     }
     /// What this process and others have found since the last call.
     void read_news(std::vector<SweepOutcome>& outcomes) {
@@ -163,8 +189,13 @@ public:
         return folder_->folder().has("result.json") && !folder_->folder().has("checkpoint.json");
     }
 
-    void note(std::size_t point, const SweepOutcome& outcome) const {
-        if (journal_ >= 0 && !base::write_to_pipe(journal_, journal_line(point, outcome))) {
+    void note(std::size_t point, const SweepOutcome& outcome) {
+        if (journal_ < 0) {
+            return;
+        }
+        if (base::write_to_pipe(journal_, journal_line(point, outcome))) {
+            noted_ = true;
+        } else {
             throw UserError((folder_->path() / journal).string() +
                             ": cannot be written; make room and give the command again with "
                             "--resume");
@@ -178,6 +209,7 @@ public:
             return true;
         }
         const auto unwritten = folder_->finish(files, ended);
+        noted_ = noted_ && !unwritten.empty();
         if (!unwritten.empty()) {
             explain_unwritten(err, *folder_, unwritten, files,
                               "make room and give the command again with --resume");
@@ -222,7 +254,9 @@ private:
     std::optional<io::RunDirectory> folder_;
     std::optional<SweepClaims> claims_;
     SweepJournals journals_;
+    std::map<std::size_t, double> measured_s_;  ///< of points that are searched again
     int journal_ = -1;
+    bool noted_ = false;  ///< something was, and finish() has not been called
 };
 
 /// How far it is, every few seconds.
@@ -303,7 +337,7 @@ public:
         : folder_(folder), points_(points), outcomes_(outcomes) {}
 
     std::optional<std::size_t> next() {
-        return folder_.shared() ? claimed() : listed();
+        return folder_.shared() ? claimed_at_times() : listed();
     }
     /// Its outcome is in the journal.
     void ended(std::size_t point) {
@@ -311,11 +345,12 @@ public:
             folder_.claims().drop(point);
         }
     }
-    /// All points are known, by whomever.
-    bool over() {
+    /// Points that nobody has found yet. The next look for one comes at once.
+    std::size_t left() {
+        next_look_ = {};
         folder_.read_news(outcomes_);
-        return std::none_of(points_.begin(), points_.end(),
-                            [&](std::size_t point) { return open(point); });
+        return static_cast<std::size_t>(std::count_if(
+            points_.begin(), points_.end(), [&](std::size_t point) { return open(point); }));
     }
 
 private:
@@ -331,6 +366,18 @@ private:
             }
         }
         return std::nullopt;
+    }
+
+    /// Whoever has room asks many times a second.
+    std::optional<std::size_t> claimed_at_times() {
+        const Clock::time_point now = Clock::now();
+        if (now < next_look_) {
+            return std::nullopt;
+        }
+        const std::optional<std::size_t> point = claimed();
+        wait_ = point ? look_again : std::min(2 * wait_, look_at_last);
+        next_look_ = point ? now : now + wait_;
+        return point;
     }
 
     /// One that nobody searches. It may have ended since the journals were read.
@@ -354,15 +401,68 @@ private:
     const std::vector<std::size_t>& points_;
     std::vector<SweepOutcome>& outcomes_;
     std::size_t at_ = 0;
+    Clock::time_point next_look_ = {};
+    std::chrono::milliseconds wait_ = look_again;
+};
+
+/// Where points are searched: in children of this process, or on other ranks.
+class Engine {
+public:
+    using Next = std::function<std::optional<std::size_t>()>;
+    using Done = std::function<void(std::size_t, const base::ChildEnd&)>;
+
+    Engine(const SweepPlan& plan, const SweepSearch& search, const SweepCall& call,
+           std::ostream& err)
+        : plan_(plan), search_(search), call_(call), err_(err) {}
+
+    /// False: `stop` was set.
+    bool run(const Next& next, const Done& done, const std::atomic<bool>* stop) const {
+        ranks::Manager* const manager = Ranked::manager();
+        return manager == nullptr ? in_children(next, done, stop)
+                                  : on_ranks(*manager, next, done, stop);
+    }
+
+private:
+    bool in_children(const Next& next, const Done& done, const std::atomic<bool>* stop) const {
+        const Arguments& arguments = call_.arguments;
+        base::ProcessPoolOptions pool;
+        pool.jobs = arguments.given("jobs") ? static_cast<int>(arguments.whole("jobs", 1, 1024))
+                                            : base::usable_cores();
+        pool.limit_s = kill_after_s(search_.settings);
+        return base::run_in_children(
+            next, pool,
+            [&](std::size_t point, int pipe) {
+                base::end_process_after_search();
+                const SweepOutcome outcome = search_point(search_, plan_.space.choice(point));
+                base::write_to_pipe(pipe, outcome_json(outcome).dump());
+            },
+            done, stop);
+    }
+
+    bool on_ranks(ranks::Manager& manager, const Next& next, const Done& done,
+                  const std::atomic<bool>* stop) const {
+        const ranks::Job job = sweep_job(call_.args, search_, call_.texts);
+        ranks::TaskOptions tasks;
+        tasks.jobs = jobs_of_rank(call_.arguments);
+        tasks.text = [&](std::size_t point) { return choice_text(plan_.space.choice(point)); };
+        tasks.told = [&](const std::string& line) { err_ << "tessera: " << line << std::endl; };
+        return manager.prepare(job, stop) && manager.run(next, tasks, done, stop);
+    }
+
+    const SweepPlan& plan_;
+    const SweepSearch& search_;
+    const SweepCall& call_;
+    std::ostream& err_;
 };
 
 /// The claim behind the points: who has it writes the result.
 bool writes_result(SweepFolder& folder, std::size_t n_points, const Interrupt& interrupt) {
+    base::Pause pause(look_again, look_at_last);
     while (!folder.claims().take(n_points)) {
         if (interrupt.happened()) {
             return false;
         }
-        std::this_thread::sleep_for(look_again);
+        pause.sleep();
     }
     return !folder.is_finished();
 }
@@ -371,17 +471,13 @@ bool writes_result(SweepFolder& folder, std::size_t n_points, const Interrupt& i
 
 int run_sweep(const SweepPlan& plan, const SweepSearch& search, const SweepCall& call,
               std::ostream& out, std::ostream& err) {
-    const auto& [args, arguments, shard] = call;
+    const auto& [args, arguments, shard, texts] = call;
     const bool quiet = ui(arguments, err) == Ui::none;
     SweepFolder folder(plan, arguments);
     SweepResult result{plan, std::vector<SweepOutcome>(plan.space.points.size())};
     folder.open(args, result.outcomes);
-    const std::vector<std::size_t> own = plan.searched(shard.index, shard.count);
-    base::ProcessPoolOptions pool;
-    pool.jobs = arguments.given("jobs") ? static_cast<int>(arguments.whole("jobs", 1, 1024))
-                                        : base::usable_cores();
-    const double limit_s = search.settings.budget.max_time_s;
-    pool.limit_s = limit_s > 0 ? 2 * limit_s + 30 : 0;  // a search that does not stop is ended
+    std::vector<std::size_t> own = plan.searched(shard.index, shard.count);
+    folder.sort_by_time(own);
     const auto left =
         static_cast<std::size_t>(std::count_if(own.begin(), own.end(), [&](std::size_t point) {
             return result.outcomes[point].status.empty();
@@ -390,27 +486,28 @@ int run_sweep(const SweepPlan& plan, const SweepSearch& search, const SweepCall&
     Choice choice(folder, own, result.outcomes);
     std::size_t searched = 0;
     const Interrupt interrupt;
-    const auto search_those_left = [&] {
-        return base::run_in_children([&] { return choice.next(); }, pool,
-                                     [&](std::size_t point, int pipe) {
-                                         base::end_process_after_search();
-                                         const SweepOutcome outcome =
-                                             search_point(search, plan.space.choice(point));
-                                         base::write_to_pipe(pipe, outcome_json(outcome).dump());
-                                     },
-                                     [&](std::size_t point, const base::ChildEnd& end) {
-                                         result.outcomes[point] = outcome_of(end);
-                                         folder.note(point, result.outcomes[point]);
-                                         choice.ended(point);
-                                         progress.ended(result.outcomes[point]);
-                                         ++searched;
-                                     },
-                                     interrupt.stop());
+    const auto next = [&] { return choice.next(); };
+    const auto done = [&](std::size_t point, const base::ChildEnd& end) {
+        result.outcomes[point] = outcome_of(end);
+        folder.note(point, result.outcomes[point]);
+        choice.ended(point);
+        progress.ended(result.outcomes[point]);
+        ++searched;
     };
+    const Engine engine(plan, search, call, err);
+    const auto search_those_left = [&] { return engine.run(next, done, interrupt.stop()); };
     bool whole = search_those_left();
-    while (whole && folder.shared() && !choice.over()) {
+    base::Pause pause(look_again, look_at_last);
+    for (std::size_t left = own.size(); whole && folder.shared();) {
+        const std::size_t before = std::exchange(left, choice.left());
+        if (left == 0) {
+            break;
+        }
+        if (left < before) {
+            pause.reset();
+        }
         // Others search what is left, and may be killed.
-        std::this_thread::sleep_for(look_again);
+        pause.sleep();
         whole = search_those_left();
     }
     if (folder.shared() && (!whole || !writes_result(folder, own.size(), interrupt))) {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <iosfwd>
+#include <map>
+#include <string>
 
 #include "cli/arguments.hpp"
 #include "sweep_report.hpp"
@@ -19,6 +21,7 @@ struct SweepCall {
     const std::vector<std::string>& args;
     const Arguments& arguments;
     SweepShard shard;
+    const std::map<std::string, std::string>& texts;  ///< of all files that were read
 };
 
 /// Searches the points that the folder of -o does not know yet, and delivers all.

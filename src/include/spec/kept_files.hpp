@@ -11,8 +11,8 @@ namespace tessera::spec {
 /// One name for all spellings of a file, which need not exist.
 std::string file_identity(const std::string& path);
 
-/// While it lives, read_bytes() gives these texts in place of what the files hold now. Names are
-/// those of file_identity().
+/// While it lives, read_bytes() gives these texts in place of what the files hold now, which need
+/// not exist. Names are those of file_identity(), or as they are spelled where they are read.
 /// Thread rule: made and destroyed while no other thread reads files; of several the last counts.
 class KeptFiles {
 public:
@@ -39,10 +39,15 @@ public:
     ReadOnce(const ReadOnce&) = delete;
     ReadOnce& operator=(const ReadOnce&) = delete;
 
+    /// All that were read, by names as they were spelled.
+    const std::map<std::string, std::string>& spelled() const {
+        return spelled_;
+    }
+
 private:
     friend std::optional<std::string> text_read_before(const std::string& path);
     friend void remember_text(const std::string& path, const std::string& text);
-    std::map<std::string, std::string> texts_;
+    std::map<std::string, std::string> texts_, spelled_;
 };
 
 /// For read_bytes(): what a ReadOnce has of the file, and what it is told.
