@@ -94,14 +94,9 @@ inline int outermost_gathering(int levels, const FlatMapping& flat, int space) {
 }
 
 /// True if a temporal loop outside the outermost level that gathers `space` moves its tile: what
-/// the level gives up is then nowhere. Also if a level outside it keeps `space`: nothing is charged
-/// there. \pre some level keeps it
+/// the level gives up is then nowhere.
 inline bool forgets(const Machine& machine, const FlatMapping& flat, int space) {
-    int i = flat.level_count - 1;
-    for (; i > 0 && !gathers(flat, i, space); --i) {
-        if (flat.keep[i] >> space & 1) {
-            return true;
-        }
+    for (int i = flat.level_count - 1; i > 0 && !gathers(flat, i, space); --i) {
         for (int q = flat.level_end[i - 1]; q < flat.level_end[i]; ++q) {
             const Loop& loop = flat.loops[q];
             if (loop.kind == LoopKind::temporal && (machine.moving[space] >> loop.dimension & 1)) {
@@ -109,7 +104,7 @@ inline bool forgets(const Machine& machine, const FlatMapping& flat, int space) 
             }
         }
     }
-    return !gathers(flat, i, space);
+    return false;
 }
 
 }  // namespace tessera::timeloop

@@ -255,7 +255,7 @@ private:
     void ranks(const TileAccesses& accesses) {
         count(accesses.size(), 0);
         for (const RankAccesses& rank : accesses) {
-            archive_.element("item", "Rank", [&] {
+            archive_.element("item", "", [&] {
                 count(2, 0);
                 archive_.value("item", rank.metadata);
                 archive_.value("item", rank.payload);
@@ -366,18 +366,20 @@ private:
 
     void density(std::size_t space) {
         const sparsity::DensitySpec& spec = problem_.data_spaces[space].density;
+        const std::string type =
+            stats_.sparse ? stats_.levels.front().sparse[space].density : "fixed-structured";
         switch (spec.distribution) {
             case sparsity::Distribution::hypergeometric:
-                distribution("problem::HypergeometricDistribution", "hypergeometric", [&] {
+                distribution("problem::HypergeometricDistribution", type, [&] {
                     archive_.value("average_density", spec.density);
                     archive_.value("workload_tensor_size", words(problem_.data_spaces[space]));
                 });
                 break;
             case sparsity::Distribution::banded:
-                distribution("problem::BandedDistribution", "banded", [] {});
+                distribution("problem::BandedDistribution", type, [] {});
                 break;
             default:
-                distribution("problem::FixedStructuredDistribution", "fixed-structured",
+                distribution("problem::FixedStructuredDistribution", type,
                              [&] { archive_.value("fixed_density", spec.density); });
         }
     }
