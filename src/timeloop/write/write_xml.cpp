@@ -255,6 +255,7 @@ private:
     void ranks(const TileAccesses& accesses) {
         count(accesses.size(), 0);
         for (const RankAccesses& rank : accesses) {
+            archive_.number_silently("Rank");
             archive_.element("item", "", [&] {
                 count(2, 0);
                 archive_.value("item", rank.metadata);
