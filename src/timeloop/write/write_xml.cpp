@@ -203,8 +203,9 @@ private:
         operation("skipped_updates", Op::skipped_update, nullptr);
         operation("random_updates", Op::random_update, &S::updates);
         formats(level);
-        operation("decompression_counts", Op::decompression, nullptr);
-        operation("compression_counts", Op::compression, nullptr);
+        for (const char* never_set : {"decompression_counts", "compression_counts"}) {
+            per_space(never_set, whole_numbers, [](std::size_t) { return 0; });
+        }
         w("address_generations", &S::address_generations);
         w("temporal_reductions", &S::temporal_reductions);
         r("shared_bandwidth", &S::shared_bandwidth);
