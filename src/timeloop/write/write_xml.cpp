@@ -203,9 +203,8 @@ private:
         operation("skipped_updates", Op::skipped_update, nullptr);
         operation("random_updates", Op::random_update, &S::updates);
         formats(level);
-        for (const char* never_set : {"decompression_counts", "compression_counts"}) {
-            per_space(never_set, whole_numbers, [](std::size_t) { return 0; });
-        }
+        per_space("decompression_counts", whole_numbers, [](std::size_t) { return 0; });
+        operation("compression_counts", Op::compression, nullptr);
         w("address_generations", &S::address_generations);
         w("temporal_reductions", &S::temporal_reductions);
         r("shared_bandwidth", &S::shared_bandwidth);
