@@ -83,7 +83,7 @@ std::string structural_fault(const Problem& problem, const Architecture& archite
                    std::to_string(problem.dimensions[d].bound);
         }
     }
-    for (int i = 0; i < architecture.levels(); ++i) {
+    for (int i = 0; i < architecture.levels() && !architecture.packs_instances(); ++i) {
         const Expansion used = expansion(mapping.levels[i].spatial);
         const std::string at = "level " + architecture.storage[i].name + " uses ";
         if (used.x > architecture.fanout_x(i)) {
@@ -123,6 +123,8 @@ void flatten(const Mapping& mapping, FlatMapping& flat) {
         flat.no_temporal_reuse[i] = level.no_temporal_reuse;
         flat.no_link_transfer[i] = level.no_link_transfer;
         flat.no_multicast_no_reduction[i] = level.no_multicast_no_reduction;
+        flat.rmw_first_update[i] = level.rmw_first_update;
+        flat.no_coalesce[i] = level.no_coalesce;
     }
 }
 

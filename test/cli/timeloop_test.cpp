@@ -119,6 +119,17 @@ BOOST_AUTO_TEST_CASE(c4_the_model_writes_the_bytes_of_timeloop_3_0_3) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(c4_the_archive_of_a_sparse_design_has_the_bytes_of_timeloop_3_0_3) {
+    const Folder folder;
+    std::string text = read(test::test_folder() + "/../examples/timeloop/sparse-gemm.yaml");
+    const std::string of_a = "A: { distribution: fixed-structured";
+    BOOST_REQUIRE(text.find(of_a) != std::string::npos);
+    text.replace(text.find(of_a), of_a.size(), "A: { distribution: hypergeometric");
+    const std::string input = folder.file("in.yaml", text);
+    BOOST_TEST(run("timeloop-model", {input, "-o", folder.at("")}).code == 0);
+    equal_files(folder.at("timeloop-model.map+stats.xml"), data + "sparse-model.map+stats.xml");
+}
+
 BOOST_AUTO_TEST_CASE(c4_the_mapper_writes_the_bytes_of_timeloop_3_0_3) {
     const Folder folder;
     const std::string mapper = folder.file(
@@ -379,6 +390,12 @@ arch:
         run("timeloop-mapper", {folder.file("in.yaml", text), "-o", folder.at("")});
     BOOST_TEST(outcome.code == 0, outcome.err);
     BOOST_TEST(outcome.prints("[LoopPermutation] Size: more than 2^128"), outcome.out);
+    const std::string named =
+        folder.file("mapper.yaml", "mapper: {algorithm: hybrid, num-threads: 1}\n");
+    const Outcome replaced =
+        run("timeloop-mapper", {named, folder.at("in.yaml"), "-o", folder.at("")});
+    BOOST_TEST(replaced.code == 0, replaced.err);
+    BOOST_TEST(replaced.says("the optimal search runs in place of the algorithm asked for"));
 }
 
 BOOST_AUTO_TEST_CASE(unknown_keys_are_named_by_every_command) {

@@ -1,4 +1,5 @@
 // Wrong and unsupported inputs of Timeloop's kind: one message each, with place, key and remedy.
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 
 #include "tessera/base/error.hpp"
@@ -225,11 +226,14 @@ BOOST_AUTO_TEST_CASE(c12_what_no_model_costs_is_refused) {
           {"networks of the user's own", refused});
     wrong(problem + replaced(arch, "entries: 16", "entries: 16, allow_overbooking: true"),
           {"overbooked", refused});
-    for (const char* scale : {"{A: 0.5}", "[1, 0.5]", "0.5"}) {
+    for (const char* scale : {"[1, 0.5]", "0.5"}) {
         const std::string key = "entries: 16, per_dataspace_bandwidth_consumption_scale: ";
         wrong(problem + replaced(arch, "entries: 16", key + scale),
-              {"bandwidth that depends on the data space is not modelled"});
+              {"in.yaml:", "bandwidths are scaled by a map", "{DATA_SPACE: NUMBER, ...}"});
     }
+    wrong(problem + replaced(arch, "entries: 16",
+                             "entries: 16, per_dataspace_bandwidth_consumption_scale: {Y: 2}"),
+          {"level RF", "per_dataspace_bandwidth_consumption_scale names Y", "no data space"});
     wrong(replaced(problem, "  instance",
                    "    flatten: [{name: X, dimensions: [M, K]}]\n  instance") +
               arch,
@@ -247,8 +251,21 @@ BOOST_AUTO_TEST_CASE(c12_what_no_model_costs_is_refused) {
 )",
           {"in.yaml:14:7", "class XY_NoC", refused});
     wrong(problem + arch +
-              "mapping:\n- {target: DRAM, type: temporal, factors: M0 K0, rmw_first_update: [Z]}\n",
-          {"rmw_first_update", "not supported"});
+              "mapping:\n- {target: DRAM, type: temporal, factors: M0 K0, rmw_first_update: [Y]}\n",
+          {"in.yaml:15:", "unknown data space: 'Y'"});
+}
+
+BOOST_AUTO_TEST_CASE(c12_factors_of_minus_one_are_free) {
+    const std::string free = "mapspace_constraints:\n- {target: DRAM, type: temporal, factors: \"";
+    const timeloop::Document document =
+        timeloop::read_document_text(problem + arch + free + "M=-1 K=2\"}\n", "in.yaml");
+    timeloop::Warnings warnings;
+    timeloop::check_document(document, warnings);
+    BOOST_TEST(std::count(warnings.begin(), warnings.end(),
+                          "a factor of -1 says nothing, as in Timeloop: the dimension is free") ==
+               1);
+    wrong(problem + arch + free + "M=-2\"}\n", {"factors that cannot be read", "M=-2"});
+    wrong(problem + arch + free + "M=-12\"}\n", {"factors that cannot be read", "M=-12"});
 }
 
 BOOST_AUTO_TEST_CASE(nodes_are_checked) {

@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(ids_name_every_mapping_once) {
     Gemm gemm;
     gemm.at(1).factors = {Gemm::rule(2, at_most, 2)};
     gemm.at(2).permutation = PermutationRule{{0}, {2}, {}};
-    gemm.constraints.bypasses.push_back({ConstraintSource::mapspace, 0, {0, 1, 2}, {}, {}});
+    gemm.constraints.bypasses.push_back({ConstraintSource::mapspace, 0, {0, 1, 2}, {}, {}, {}});
     const MapSpace space = gemm.space();
     MapSpaceView view(space);
     FlatMapping flat;
@@ -262,9 +262,9 @@ BOOST_AUTO_TEST_CASE(c8_conflicts_name_both_places) {
 
     Gemm bypass;
     bypass.constraints.bypasses.push_back(
-        {ConstraintSource::architecture, 1, {0}, {}, {"in.yaml", 5, 1}});
+        {ConstraintSource::architecture, 1, {0}, {}, {}, {"in.yaml", 5, 1}});
     bypass.constraints.bypasses.push_back(
-        {ConstraintSource::mapspace, 1, {}, {0}, {"in.yaml", 6, 1}});
+        {ConstraintSource::mapspace, 1, {}, {0}, {}, {"in.yaml", 6, 1}});
     BOOST_CHECK(contains(message(bypass), "in.yaml:5:1") &&
                 contains(message(bypass), "in.yaml:6:1"));
 
@@ -303,7 +303,7 @@ BOOST_AUTO_TEST_CASE(contradictory_constraints_are_explained) {
     Gemm gemm;
     gemm.at(0).factors = {Gemm::rule(0, at_least, 4), Gemm::rule(1, at_least, 2),
                           Gemm::rule(2, at_least, 6)};
-    gemm.constraints.bypasses.push_back({ConstraintSource::mapspace, 0, {0, 1, 2}, {}, {}});
+    gemm.constraints.bypasses.push_back({ConstraintSource::mapspace, 0, {0, 1, 2}, {}, {}, {}});
     const MapperResult result = search(gemm, MapperSettings{});
     BOOST_CHECK(!result.best && result.proof == Proof::infeasible);
     BOOST_REQUIRE_GE(result.reasons.size(), 2U);
@@ -316,7 +316,7 @@ BOOST_AUTO_TEST_CASE(contradictory_constraints_are_explained) {
 
 BOOST_AUTO_TEST_CASE(f1_a_mapping_that_forgets_data_is_never_returned) {
     Gemm gemm;
-    gemm.constraints.bypasses.push_back({ConstraintSource::mapspace, 2, {}, {2}, {}});
+    gemm.constraints.bypasses.push_back({ConstraintSource::mapspace, 2, {}, {2}, {}, {}});
     for (const Algorithm algorithm : {Algorithm::optimal, Algorithm::linear_pruned}) {
         const MapperResult result = search(gemm, walk(algorithm));
         BOOST_REQUIRE(result.best);
@@ -327,8 +327,8 @@ BOOST_AUTO_TEST_CASE(f1_a_mapping_that_forgets_data_is_never_returned) {
 
 BOOST_AUTO_TEST_CASE(all_algorithms_agree_where_they_are_complete) {
     Gemm gemm;
-    gemm.constraints.bypasses.push_back({ConstraintSource::mapspace, 0, {0, 1, 2}, {}, {}});
-    gemm.constraints.bypasses.push_back({ConstraintSource::mapspace, 1, {0, 1, 2}, {}, {}});
+    gemm.constraints.bypasses.push_back({ConstraintSource::mapspace, 0, {0, 1, 2}, {}, {}, {}});
+    gemm.constraints.bypasses.push_back({ConstraintSource::mapspace, 1, {0, 1, 2}, {}, {}, {}});
     gemm.at(1).permutation = PermutationRule{{0}, {1}, {}};
     const double best = search(gemm, walk(Algorithm::optimal)).cost.edp();
     for (const Algorithm algorithm : {Algorithm::exhaustive, Algorithm::linear_pruned}) {
@@ -351,7 +351,8 @@ BOOST_AUTO_TEST_CASE(all_algorithms_agree_where_they_are_complete) {
 BOOST_AUTO_TEST_CASE(what_is_found_costs_what_the_search_says) {
     Gemm gemm;  // one mapping to each factorisation
     for (const int level : {0, 1, 2}) {
-        gemm.constraints.bypasses.push_back({ConstraintSource::mapspace, level, {0, 1, 2}, {}, {}});
+        gemm.constraints.bypasses.push_back(
+            {ConstraintSource::mapspace, level, {0, 1, 2}, {}, {}, {}});
         gemm.at(level).permutation = PermutationRule{{0, 1, 2}, {}, {}};
     }
     gemm.at(1, true).permutation = PermutationRule{{0, 1, 2}, {}, {}};
@@ -367,6 +368,37 @@ BOOST_AUTO_TEST_CASE(what_is_found_costs_what_the_search_says) {
             const Stats stats = evaluate(gemm.problem, gemm.architecture, *result.best).stats;
             BOOST_CHECK_EQUAL(stats.cycles, result.cost.cycles);
             BOOST_CHECK_CLOSE_FRACTION(stats.energy_pj, result.cost.energy_pj, 1e-12);
+        }
+    }
+}
+
+int temporal_loops(const Mapping& mapping) {
+    int loops = 0;
+    for (const LevelMapping& level : mapping.levels) {
+        for (const Factor& factor : level.temporal.factors) {
+            loops += factor.end > 1;
+        }
+    }
+    return loops;
+}
+
+BOOST_AUTO_TEST_CASE(no_more_temporal_loops_than_asked_for) {
+    Gemm gemm;
+    MapperSettings settings = walk(Algorithm::random);
+    settings.search_size = 1;
+    int more = 0;
+    for (settings.seed = 1; settings.seed <= 20; ++settings.seed) {
+        more += temporal_loops(*search(gemm, settings).best) > 3;
+    }
+    BOOST_CHECK_GT(more, 0);
+    gemm.constraints.temporal_loops = PlacedNumber{3, {}};
+    for (const Algorithm algorithm : {Algorithm::random, Algorithm::hybrid, Algorithm::optimal}) {
+        settings.algorithm = algorithm;
+        for (settings.seed = 1; settings.seed <= 20; ++settings.seed) {
+            const MapperResult result = search(gemm, settings);
+            BOOST_REQUIRE(result.best);
+            BOOST_CHECK_LE(temporal_loops(*result.best), 3);
+            BOOST_CHECK(result.proof == Proof::none);
         }
     }
 }
@@ -598,8 +630,8 @@ BOOST_AUTO_TEST_CASE(c18_ruby_splits_primes) {
     gemm.problem.dimensions[0].bound = 7;
     gemm.problem.dimensions[1].bound = gemm.problem.dimensions[2].bound = 1;
     gemm.at(1, true).remainders = PlacedNumber{2, {}};
-    gemm.constraints.bypasses.push_back({ConstraintSource::mapspace, 0, {0, 1, 2}, {}, {}});
-    gemm.constraints.bypasses.push_back({ConstraintSource::mapspace, 1, {0, 1, 2}, {}, {}});
+    gemm.constraints.bypasses.push_back({ConstraintSource::mapspace, 0, {0, 1, 2}, {}, {}, {}});
+    gemm.constraints.bypasses.push_back({ConstraintSource::mapspace, 1, {0, 1, 2}, {}, {}, {}});
     MapperSettings settings = walk(Algorithm::linear_pruned);
     settings.factors = FactorTemplate::ruby;
     const MapSpace space(gemm.problem, gemm.architecture, gemm.constraints, FactorTemplate::ruby);

@@ -146,11 +146,7 @@ void TimeloopFiles::add_evaluation(const timeloop::Input& input,
         text([&](std::ostream& out) { timeloop::write_stats(out, evaluated, dialect); }));
     add(".map.txt",
         text([&](std::ostream& out) { timeloop::write_map_text(out, evaluated, dialect); }));
-    // The archive has fields for sparse designs, too, but ours would lack their figures.
-    if (!evaluated.stats.sparse) {
-        add(".map+stats.xml",
-            text([&](std::ostream& out) { timeloop::write_xml(out, evaluated); }));
-    }
+    add(".map+stats.xml", text([&](std::ostream& out) { timeloop::write_xml(out, evaluated); }));
     add(dialect == Dialect::master ? ".map.tensella.txt" : ".map.tenssella.txt",
         text([&](std::ostream& out) {
             timeloop::write_tenssella(out, evaluated.problem, evaluated.mapping);

@@ -62,9 +62,6 @@ void report_progress(std::ostream& out, const timeloop::Input& input);
 void print_warnings(std::ostream& err, const std::vector<std::string>& warnings);
 /// What the figures of an evaluation do not mean: forgotten data, wrapped counters,
 /// miscounted computes.
-inline constexpr const char* no_archive_of_sparse =
-    "map+stats.xml is not written for sparse designs; their figures are in stats.txt and in the "
-    "JSON file";
 std::vector<std::string> evaluation_warnings(const timeloop::Stats& stats);
 
 }  // namespace tessera::cli

@@ -292,10 +292,7 @@ int search(Loaded& loaded, const TimeloopArguments& arguments, std::ostream& out
     if (result.best) {
         evaluation =
             timeloop::evaluate(input.problem, input.architecture, *result.best, input.model);
-        std::vector<std::string> doubts = evaluation_warnings(evaluation.stats);
-        if (evaluation.stats.sparse) {
-            doubts.emplace_back(no_archive_of_sparse);
-        }
+        const std::vector<std::string> doubts = evaluation_warnings(evaluation.stats);
         print_warnings(err, doubts);
         input.warnings.insert(input.warnings.end(), doubts.begin(), doubts.end());
         add_best(loaded, result, files, evaluation.stats);

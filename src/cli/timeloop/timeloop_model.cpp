@@ -69,10 +69,7 @@ int timeloop_model(const TimeloopArguments& arguments, std::ostream& out, std::o
         throw IllegalMapping(text);
     }
     const timeloop::Evaluation result = evaluate_fitting(input, *mapping, settings, err);
-    std::vector<std::string> doubts = evaluation_warnings(result.stats);
-    if (result.stats.sparse) {
-        doubts.emplace_back(no_archive_of_sparse);
-    }
+    const std::vector<std::string> doubts = evaluation_warnings(result.stats);
     print_warnings(err, doubts);
     input.warnings.insert(input.warnings.end(), doubts.begin(), doubts.end());
     files.add_evaluation(input, {input.problem, input.architecture, *mapping, result.stats});

@@ -50,6 +50,9 @@ struct StorageLevel {
     std::int64_t cluster_size = 1;  ///< instances sharing one macro and address generator
     std::int64_t instances = 1, mesh_x = 1, mesh_y = 1;
     std::optional<double> shared_bandwidth, read_bandwidth, write_bandwidth;  ///< words / cycle
+    /// `per_dataspace_bandwidth_consumption_scale`: bandwidth taken by a word, by data space; 1 for
+    /// those without a name here.
+    std::map<std::string, double> bandwidth_scale;
     double multiple_buffering = 1;
     double min_utilization = 0;
     std::int64_t num_ports = 2, num_banks = 2;
@@ -63,6 +66,10 @@ struct StorageLevel {
 
     /// Capacity left by multiple buffering. \pre size
     std::int64_t effective_size() const;
+    double scale_of(const std::string& data_space) const {
+        const auto found = bandwidth_scale.find(data_space);
+        return found == bandwidth_scale.end() ? 1 : found->second;
+    }
     bool reduces_in_place() const {
         return reduction_supported.value_or(technology == Technology::sram);
     }
@@ -85,6 +92,11 @@ struct Architecture {
 
     int levels() const {
         return static_cast<int>(storage.size());
+    }
+    /// Spatial loops may have more iterations than their fan-out; what is left of them is counted
+    /// when the mapping is evaluated.
+    bool packs_instances() const {
+        return sparse && sparse->packs_instances();
     }
     int find_level(const std::string& name) const {  ///< -1 if absent
         return position_of(storage, name);

@@ -57,6 +57,7 @@ struct LoopConstraint {
     std::optional<PlacedSpaces> no_link_transfer;           ///< spatial
     std::optional<PlacedSpaces> no_multicast_no_reduction;  ///< spatial
     std::optional<PlacedSpaces> no_temporal_reuse;          ///< temporal
+    std::optional<PlacedSpaces> rmw_first_update;           ///< temporal
     Position where;                                         ///< of the entry
 };
 
@@ -66,6 +67,7 @@ struct BypassConstraint {
     ConstraintSource source = ConstraintSource::mapspace;
     int level = 0;
     std::vector<int> keep, bypass;  ///< data space ids
+    std::optional<PlacedSpaces> no_coalesce;
     Position where;
 };
 
@@ -83,6 +85,8 @@ struct Constraints {
     std::vector<LoopConstraint> loops;
     std::vector<BypassConstraint> bypasses;
     std::vector<ParallelismConstraint> parallelism;
+    /// `max_temporal_loops_in_a_mapping` of the mapper: those of more than one iteration.
+    std::optional<PlacedNumber> temporal_loops;
 };
 
 }  // namespace tessera::timeloop

@@ -40,6 +40,10 @@ struct LevelMapping {
     DataSpaceMask keep = ~DataSpaceMask{0};
     // Reuse switched off by the user, per data space.
     DataSpaceMask no_temporal_reuse = 0, no_link_transfer = 0, no_multicast_no_reduction = 0;
+    /// Of partial sums the first update reads, too: no first read is left out.
+    DataSpaceMask rmw_first_update = 0;
+    /// What the level keeps passes through it on every access from inside, as through a converter.
+    DataSpaceMask no_coalesce = 0;
 
     bool keeps(int data_space) const {
         return keep >> data_space & 1;
@@ -85,15 +89,16 @@ struct Loop {
 /// All non-unit loops, innermost first, without allocation. A block without temporal loops has
 /// none here; the evaluators add Timeloop's unit loop themselves.
 struct FlatMapping {
-    static constexpr int max_loops = 128, max_levels = 24;
+    static constexpr int max_loops = 128, max_levels = 32;
 
     Loop loops[max_loops];
     int loop_count = 0;
     int level_end[max_levels] = {};  ///< one past the last loop of each storage level's block
     DataSpaceMask keep[max_levels] = {};
-    // Reuse switched off, as in LevelMapping.
+    // As in LevelMapping.
     DataSpaceMask no_temporal_reuse[max_levels] = {}, no_link_transfer[max_levels] = {},
-                  no_multicast_no_reduction[max_levels] = {};
+                  no_multicast_no_reduction[max_levels] = {}, rmw_first_update[max_levels] = {},
+                  no_coalesce[max_levels] = {};
     int level_count = 0;
 
     /// \pre loop_count < max_loops

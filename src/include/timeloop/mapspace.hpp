@@ -38,6 +38,7 @@ struct TilingLevel {
     int storage = 0;
     bool spatial = false;
     std::int64_t fanout_x = 1, fanout_y = 1;  ///< spatial
+    bool exceeds_fanout = false;              ///< may; the evaluation tells whether a mapping fits
     // Per dimension; 0: not constrained.
     std::vector<std::int64_t> fixed, fixed_residual, at_most, at_least;
     std::vector<int> prefix, suffix;  ///< fixed innermost and outermost dimensions
@@ -91,13 +92,13 @@ struct MappingId {
     bool operator==(const MappingId&) const = default;
 };
 
-/// A spatial block that does not fit its fan-out, or ok.
+/// A spatial block that does not fit its fan-out, too many temporal loops, or ok.
 struct Misfit {
     int level = -1;  ///< storage level; -1: ok
     bool along_y = false;
     std::int64_t needed = 0, available = 0;
     double parallelism = 1;  ///< used by available fan-out; meaningful if level is `low`
-    static constexpr int low = -2;
+    static constexpr int low = -2, loops = -3;
 
     bool ok() const {
         return level == -1;
@@ -183,6 +184,7 @@ private:
     std::vector<IndexFactors> factors_;  // per dimension
     std::vector<std::vector<DataSpaceMask>> bypasses_;
     double min_parallelism_ = 0;
+    std::int64_t most_loops_ = 0;  ///< temporal ones; 0: any number
     bool limits_reuse_ = false;
     FlatMapping limits_;  // only the masks of reuse that is switched off
     Wide factor_count_ = 1, permutation_count_ = 1, split_count_ = 1;

@@ -2,6 +2,7 @@
 // in which format, and which accesses and computes are gated or skipped for the sake of zeros.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -78,6 +79,13 @@ struct SparseDesign {
     bool formats = false;                       ///< any level has a representation
     bool gate_on_zero_operand = false;          ///< of the arithmetic
     bool skip_on_not_aligned_operands = false;  ///< of the arithmetic
+
+    /// Spatial skipping packs instances: fan-outs hold for those that are left.
+    bool packs_instances() const {
+        return std::any_of(levels.begin(), levels.end(), [](const LevelOptimizations& level) {
+            return !level.spatial_skipping.empty();
+        });
+    }
 };
 
 /// Attributes of a storage level that only matter to sparse designs.

@@ -101,7 +101,7 @@ void CompiledModel::evaluate(const FlatMapping& mapping, Workspace& workspace, C
     if (!closed) {
         work.nest = analyse_nest(model.problem, model.architecture, mapping, model.options);
     }
-    account(model.machine, work.nest, mapping.keep, cost);
+    account(model.machine, work.nest, mapping, cost);
     cost.forgets = false;
     for (int s = 0; s < model.machine.spaces; ++s) {
         cost.forgets = cost.forgets || forgets(model.machine, mapping, s);

@@ -145,8 +145,8 @@ private:
             spaces({"no_reuse", "no_multicast_no_reduction"}, loops.no_multicast_no_reduction);
         } else {
             spaces({"no_reuse", "no_temporal_reuse"}, loops.no_temporal_reuse);
+            spaces({"rmw_first_update"}, loops.rmw_first_update);
         }
-        lookup_.refuse_master(from);
         if (loops.split && loops.permutation && !shorthand_) {
             warn_split(loops);
         }
@@ -249,13 +249,15 @@ private:
     }
 
     void bypass(const Section& from, ConstraintSource source, int level, const Position& where) {
-        lookup_.refuse_master(from);
-        BypassConstraint result{source, level, {}, {}, where};
+        BypassConstraint result{source, level, {}, {}, std::nullopt, where};
         if (const Node* node = from.find({"keep"})) {
             result.keep = lookup_.data_spaces(*node);
         }
         if (const Node* node = from.find({"bypass"})) {
             result.bypass = lookup_.data_spaces(*node);
+        }
+        if (const Node* node = from.find({"no_coalesce"})) {
+            result.no_coalesce = lookup_.coalescing(*node);
         }
         for (const int space : result.keep) {
             if (std::find(result.bypass.begin(), result.bypass.end(), space) !=
@@ -317,6 +319,13 @@ Constraints constraints_of(const Document& document, const Problem& problem,
                                 "); only that one counts");
     }
     Constraints result;
+    if (const Node* mapper = find_key(root, "mapper"); mapper != nullptr && mapper->is_map()) {
+        const Node* most = find_key(*mapper, "max_temporal_loops_in_a_mapping");
+        if (most != nullptr && !most->is_null()) {
+            result.temporal_loops =
+                PlacedNumber{values.integer(*most, Range::between(-1, 9e15)), most->position};
+        }
+    }
     Reader reader(problem, architecture, values, document.from_nodes, result);
     reader.run(hardware, ConstraintSource::architecture);
     reader.run(mapspace == nullptr || mapspace->is_null() ? other : mapspace,

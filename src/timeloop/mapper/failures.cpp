@@ -29,6 +29,11 @@ void FailureLog::add(const Misfit& misfit, const MappingId& id) {
         count(capacity_[levels_ + parallelism], space_.min_parallelism() / misfit.parallelism, id);
         return;
     }
+    if (misfit.level == Misfit::loops) {
+        count(capacity_[levels_ + loops],
+              static_cast<double>(misfit.needed) / static_cast<double>(misfit.available), id);
+        return;
+    }
     count(fanout_[misfit.level],
           static_cast<double>(misfit.needed) / static_cast<double>(misfit.available), id);
 }

@@ -23,7 +23,7 @@ public:
                 std::vector<FailureGroup>& groups) const;
 
 private:
-    enum Special { parallelism, nowhere, forgets, wrapped, sparse, specials };
+    enum Special { parallelism, loops, nowhere, forgets, wrapped, sparse, specials };
     struct Group {
         std::uint64_t count = 0;
         double excess = 0;

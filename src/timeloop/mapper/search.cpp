@@ -81,14 +81,33 @@ std::string ending(const MapperResult& result, const MapperSettings& settings) {
 
 namespace {
 
+/// Timeloop's algorithms count on where its numbers of mappings wrap around; ours need no numbers.
+void replace_where_numbers_end(const MapSpace& space, const MapperHooks& hooks,
+                               MapperSettings& settings) {
+    const Algorithm algorithm = settings.algorithm.value_or(Algorithm::optimal);
+    if (settings.strategy || space.numbered() || algorithm == Algorithm::optimal) {
+        return;
+    }
+    if (hooks.log) {
+        hooks.log("WARNING: the mapspace has " + space.size_text() +
+                  " mappings, more than the 2^128 that Timeloop's algorithms can number; the "
+                  "optimal search runs in place of the algorithm asked for");
+    }
+    settings.algorithm = Algorithm::optimal;
+}
+
 MapperResult search_in(const Problem& problem, const Architecture& architecture,
-                       const Constraints& constraints, const MapperSettings& settings,
-                       const MapperHooks& hooks) {
-    const MapSpace space(problem, architecture, constraints, settings.factors);
+                       const Constraints& constraints, const MapperSettings& asked,
+                       const MapperHooks& hooks, bool bounded) {
+    const MapSpace space(problem, architecture, constraints, asked.factors);
     if (hooks.log) {
         for (const std::string& warning : space.warnings()) {
             hooks.log("WARNING: " + warning);
         }
+    }
+    MapperSettings settings = asked;
+    if (bounded) {
+        replace_where_numbers_end(space, hooks, settings);
     }
     Pool pool(space, settings, hooks);
     if (empty_factors(space, pool.result)) {
@@ -122,26 +141,50 @@ MapperResult search_in(const Problem& problem, const Architecture& architecture,
     return result;
 }
 
-/// By Timeloop's algorithms: the bounds of ours are those of dense designs.
-MapperResult search_sparse(const Problem& problem, const Architecture& architecture,
-                           const Constraints& constraints, const MapperSettings& settings,
-                           const MapperHooks& hooks) {
-    if (settings.strategy) {
+/// What the bounds of the optimal search do not know of; empty: nothing.
+std::string unbounded(const Architecture& architecture, const Constraints& constraints) {
+    if (architecture.sparse) {
+        return "sparse costs";
+    }
+    if (std::any_of(architecture.storage.begin(), architecture.storage.end(),
+                    [](const StorageLevel& level) { return !level.bandwidth_scale.empty(); })) {
+        return "bandwidths that depend on the data space";
+    }
+    if (constraints.temporal_loops && constraints.temporal_loops->value > 0) {
+        return "max_temporal_loops_in_a_mapping";
+    }
+    const auto given = [](const std::optional<PlacedSpaces>& spaces) {
+        return spaces && !spaces->spaces.empty();
+    };
+    const bool rereads =
+        std::any_of(constraints.loops.begin(), constraints.loops.end(),
+                    [&](const LoopConstraint& one) { return given(one.rmw_first_update); });
+    const bool passes =
+        std::any_of(constraints.bypasses.begin(), constraints.bypasses.end(),
+                    [&](const BypassConstraint& one) { return given(one.no_coalesce); });
+    return rereads ? "rmw_first_update" : passes ? "no_coalesce" : "";
+}
+
+/// By an algorithm without bounds.
+MapperResult search_unbounded(const Problem& problem, const Architecture& architecture,
+                              const Constraints& constraints, const MapperSettings& settings,
+                              const MapperHooks& hooks, const std::string& what) {
+    if (settings.strategy && architecture.sparse) {
         throw UserError(settings.where,
                         "search strategies do not know the costs of sparse designs; use one of "
                         "Timeloop's algorithms (hybrid, random-pruned, linear-pruned, ...), or "
                         "remove 'sparse_optimizations' to search with dense costs");
     }
     MapperSettings walking = settings;
-    if (settings.algorithm.value_or(Algorithm::optimal) == Algorithm::optimal) {
+    if (!settings.strategy &&
+        settings.algorithm.value_or(Algorithm::optimal) == Algorithm::optimal) {
         walking.algorithm = Algorithm::hybrid;
         if (hooks.log) {
-            hooks.log(
-                "WARNING: no lower bound is known for sparse costs; algorithm hybrid "
-                "searches, and its result is not proven");
+            hooks.log("WARNING: no lower bound is known for " + what +
+                      "; algorithm hybrid searches, and its result is not proven");
         }
     }
-    return search_in(problem, architecture, constraints, walking, hooks);
+    return search_in(problem, architecture, constraints, walking, hooks, false);
 }
 
 }  // namespace
@@ -157,10 +200,10 @@ MapperResult search_mappings(const Problem& problem, const Architecture& archite
                                                 std::to_string(architecture.levels() - 1));
         }
     }
-    if (architecture.sparse) {
-        return search_sparse(problem, architecture, constraints, settings, hooks);
+    if (const std::string what = unbounded(architecture, constraints); !what.empty()) {
+        return search_unbounded(problem, architecture, constraints, settings, hooks, what);
     }
-    return search_in(problem, architecture, constraints, settings, hooks);
+    return search_in(problem, architecture, constraints, settings, hooks, true);
 }
 
 }  // namespace tessera::timeloop

@@ -59,6 +59,19 @@ public:
                 }
             }
         }
+        check_set(entry.no_coalesce, level.no_coalesce, "no_coalesce");
+    }
+    void temporal_loops(const PlacedNumber& most) {
+        std::int64_t loops = 0;
+        for (const LevelMapping& level : mapping_.levels) {
+            loops += std::count_if(level.temporal.factors.begin(), level.temporal.factors.end(),
+                                   [](const Factor& factor) { return factor.end > 1; });
+        }
+        if (loops > most.value) {
+            where_ = "all levels";
+            complain(most.where, std::to_string(loops) + " temporal loops are more than " +
+                                     std::to_string(most.value));
+        }
     }
     void parallelism(const ParallelismConstraint& entry) {
         double used = 1;
@@ -174,19 +187,19 @@ private:
         }
     }
     void reuse(const LoopConstraint& entry, const LevelMapping& level) {
-        const auto check = [&](const std::optional<PlacedSpaces>& wanted, DataSpaceMask set,
-                               const char* key) {
-            for (const int ds : wanted ? wanted->spaces : std::vector<int>{}) {
-                if (!(set >> ds & 1)) {
-                    complain(wanted->where,
-                             std::string(key) + " is not set for " + problem_.data_spaces[ds].name);
-                }
+        check_set(entry.no_temporal_reuse, level.no_temporal_reuse, "no_temporal_reuse");
+        check_set(entry.no_link_transfer, level.no_link_transfer, "no_link_transfer");
+        check_set(entry.no_multicast_no_reduction, level.no_multicast_no_reduction,
+                  "no_multicast_no_reduction");
+        check_set(entry.rmw_first_update, level.rmw_first_update, "rmw_first_update");
+    }
+    void check_set(const std::optional<PlacedSpaces>& wanted, DataSpaceMask set, const char* key) {
+        for (const int ds : wanted ? wanted->spaces : std::vector<int>{}) {
+            if (!(set >> ds & 1)) {
+                complain(wanted->where,
+                         std::string(key) + " is not set for " + problem_.data_spaces[ds].name);
             }
-        };
-        check(entry.no_temporal_reuse, level.no_temporal_reuse, "no_temporal_reuse");
-        check(entry.no_link_transfer, level.no_link_transfer, "no_link_transfer");
-        check(entry.no_multicast_no_reduction, level.no_multicast_no_reduction,
-              "no_multicast_no_reduction");
+        }
     }
 
     const Problem& problem_;
@@ -214,6 +227,9 @@ std::vector<std::string> MapSpace::audit(const Mapping& mapping) const {
     }
     for (const ParallelismConstraint& entry : constraints_.parallelism) {
         auditor.parallelism(entry);
+    }
+    if (constraints_.temporal_loops && constraints_.temporal_loops->value > 0) {
+        auditor.temporal_loops(*constraints_.temporal_loops);
     }
     return auditor.faults;
 }

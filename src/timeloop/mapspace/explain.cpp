@@ -105,7 +105,7 @@ private:
 
     void fanout(int storage) {
         for (const TilingLevel& level : space_.levels()) {
-            if (level.storage != storage || !level.spatial) {
+            if (level.storage != storage || !level.spatial || level.exceeds_fanout) {
                 continue;
             }
             double used = 1;

@@ -57,11 +57,32 @@ std::string describe(const Misfit& misfit, const Architecture& architecture, dou
         return "parallelism " + std::to_string(misfit.parallelism) +
                " is less than constrained min-parallelism " + std::to_string(min);
     }
+    if (misfit.level == Misfit::loops) {
+        return std::to_string(misfit.needed) + " temporal loops exceed max_temporal_loops_in_a_" +
+               "mapping " + std::to_string(misfit.available);
+    }
     const std::string axis = misfit.along_y ? "Y" : "X";
     return architecture.storage[misfit.level].name + ": mapped fanout" + axis + " " +
            std::to_string(misfit.needed) + " exceeds hardware fanout" + axis + " " +
            std::to_string(misfit.available);
 }
+
+namespace {
+
+Misfit too_many_loops(const FlatMapping& mapping, std::int64_t most) {
+    const std::int64_t loops =
+        std::count_if(mapping.loops, mapping.loops + mapping.loop_count,
+                      [](const Loop& loop) { return loop.kind == LoopKind::temporal; });
+    Misfit misfit;
+    if (loops > most) {
+        misfit.level = Misfit::loops;
+        misfit.needed = loops;
+        misfit.available = most;
+    }
+    return misfit;
+}
+
+}  // namespace
 
 MapSpace::MapSpace(const Problem& problem, const Architecture& architecture,
                    const Constraints& constraints, FactorTemplate factors)
@@ -75,14 +96,18 @@ MapSpace::MapSpace(const Problem& problem, const Architecture& architecture,
     MergedConstraints merged = merge_constraints(problem, architecture, constraints_);
     levels_ = std::move(merged.levels);
     min_parallelism_ = merged.min_parallelism;
+    most_loops_ = constraints_.temporal_loops ? constraints_.temporal_loops->value : 0;
     warnings_ = std::move(merged.warnings);
     bypasses_ = all_bypasses(merged.keep, architecture.levels());
     Mapping limits = empty_mapping(problem, architecture);
     set_reuse_limits(constraints_, limits);
     flatten(limits, limits_);
     for (const LoopConstraint& entry : constraints_.loops) {
-        limits_reuse_ |=
-            entry.no_temporal_reuse || entry.no_link_transfer || entry.no_multicast_no_reduction;
+        limits_reuse_ |= entry.no_temporal_reuse || entry.no_link_transfer ||
+                         entry.no_multicast_no_reduction || entry.rmw_first_update;
+    }
+    for (const BypassConstraint& entry : constraints_.bypasses) {
+        limits_reuse_ |= entry.no_coalesce.has_value();
     }
     cpp_int factorisations = 1, permutations = 1, splits = 1;
     for (int d = 0; d < static_cast<int>(problem.dimensions.size()); ++d) {
@@ -236,7 +261,7 @@ bool MapSpaceView::leaves_out_splits(int index) const {
         first_x *= i < order.unit ? end : 1;
     }
     for (int split = 0; split < order.unit && x != first_x; ++split) {
-        if (x <= level.fanout_x && y <= level.fanout_y) {
+        if (level.exceeds_fanout || (x <= level.fanout_x && y <= level.fanout_y)) {
             return true;
         }
         const std::int64_t end = ends_of_pruned_[order.dimensions[split]][index];
@@ -256,7 +281,7 @@ Misfit MapSpaceView::assign_split(int index, const LevelOrder& order, std::int64
     parallelism *= static_cast<double>(x) * static_cast<double>(y) /
                    static_cast<double>(level.fanout_x * level.fanout_y);
     Misfit misfit;
-    if (x > level.fanout_x || y > level.fanout_y) {
+    if (!level.exceeds_fanout && (x > level.fanout_x || y > level.fanout_y)) {
         misfit.level = level.storage;
         misfit.along_y = x <= level.fanout_x;
         misfit.needed = misfit.along_y ? y : x;
@@ -350,6 +375,9 @@ Misfit MapSpaceView::build_levels(const NextRank& next_rank, const NextSplit& ne
         first.level = Misfit::low;
         first.parallelism = parallelism;
     }
+    if (first.ok() && space_->most_loops_ > 0) {
+        first = too_many_loops(mapping, space_->most_loops_);
+    }
     set_bypass(bypass, mapping);
     if (space_->limits_reuse_) {
         const FlatMapping& limits = space_->limits_;
@@ -357,6 +385,8 @@ Misfit MapSpaceView::build_levels(const NextRank& next_rank, const NextSplit& ne
         std::copy_n(limits.no_link_transfer, limits.level_count, mapping.no_link_transfer);
         std::copy_n(limits.no_multicast_no_reduction, limits.level_count,
                     mapping.no_multicast_no_reduction);
+        std::copy_n(limits.rmw_first_update, limits.level_count, mapping.rmw_first_update);
+        std::copy_n(limits.no_coalesce, limits.level_count, mapping.no_coalesce);
     }
     return first;
 }
@@ -376,16 +406,20 @@ void permute(std::uint8_t* dimensions, int n, std::uint64_t rank, std::uint64_t 
 }
 
 void set_reuse_limits(const Constraints& constraints, Mapping& mapping) {
+    const auto set = [](DataSpaceMask& mask, const std::optional<PlacedSpaces>& listed) {
+        for (const int ds : listed ? listed->spaces : std::vector<int>{}) {
+            mask |= DataSpaceMask{1} << ds;
+        }
+    };
     for (const LoopConstraint& entry : constraints.loops) {
         LevelMapping& level = mapping.levels[entry.level];
-        const auto set = [](DataSpaceMask& mask, const std::optional<PlacedSpaces>& listed) {
-            for (const int ds : listed ? listed->spaces : std::vector<int>{}) {
-                mask |= DataSpaceMask{1} << ds;
-            }
-        };
         set(level.no_temporal_reuse, entry.no_temporal_reuse);
         set(level.no_link_transfer, entry.no_link_transfer);
         set(level.no_multicast_no_reduction, entry.no_multicast_no_reduction);
+        set(level.rmw_first_update, entry.rmw_first_update);
+    }
+    for (const BypassConstraint& entry : constraints.bypasses) {
+        set(mapping.levels[entry.level].no_coalesce, entry.no_coalesce);
     }
 }
 

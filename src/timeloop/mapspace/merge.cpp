@@ -33,6 +33,7 @@ public:
                 if (spatial) {
                     level.fanout_x = architecture.fanout_x(storage);
                     level.fanout_y = architecture.fanout_y(storage);
+                    level.exceeds_fanout = architecture.packs_instances();
                 }
                 for (auto* list :
                      {&level.fixed, &level.fixed_residual, &level.at_most, &level.at_least}) {

@@ -20,11 +20,14 @@ namespace {
 template <bool figures>
 class Accounting {
 public:
-    Accounting(const Machine& machine, NestResult& nest, const DataSpaceMask* keep, Cost& cost,
+    Accounting(const Machine& machine, NestResult& nest, const FlatMapping& flat, Cost& cost,
                Stats* stats)
-        : machine_(machine), nest_(nest), keep_(keep), cost_(cost), stats_(stats) {}
+        : machine_(machine), nest_(nest), flat_(flat), cost_(cost), stats_(stats) {}
 
     void run() {
+        for (int s = 0; s < machine_.spaces; ++s) {
+            top_[s] = outermost_gathering(machine_.levels, flat_, s);
+        }
         if (!fits() && !figures) {
             return;
         }
@@ -54,7 +57,11 @@ private:
     };
 
     bool kept(int level, int space) const {
-        return keep_[level] >> space & 1;
+        return flat_.keep[level] >> space & 1;
+    }
+    /// Kept, and charged: Timeloop charges nothing outside the outermost level that gathers.
+    bool holds(int level, int space) const {
+        return kept(level, space) && level <= top_[space];
     }
     Tile& tile(int level, int space) {
         return nest_.tiles[level * machine_.spaces + space];
@@ -68,7 +75,7 @@ private:
             }
             std::uint64_t used = 0;
             for (int s = 0; s < machine_.spaces; ++s) {
-                used += kept(i, s) ? tile(i, s).size : 0;
+                used += holds(i, s) ? tile(i, s).size : 0;
             }
             if (misfits(level, i, used, cost_.fit)) {
                 return false;
@@ -123,8 +130,14 @@ private:
 
     Counts count(int i, int space, bool outermost, double content, double share, double peer) {
         Counts c;
-        if (machine_.writes(space)) {
-            const double first = machine_.first_read_elision ? real(partition_[i]) : 0.0;
+        if (machine_.writes(space) && !gathers(flat_, i, space)) {
+            c.updates = counter(round_away(content));
+            c.reads = c.fills = counter(round_away(content + peer));
+            c.addresses = c.updates + c.fills;
+        } else if (machine_.writes(space)) {
+            const bool elided =
+                machine_.first_read_elision && !(flat_.rmw_first_update[i] >> space & 1);
+            const double first = elided ? real(partition_[i]) : 0.0;
             const double read = round_away(content + peer - first);
             const double filled = round_away(share + peer - (outermost ? 0.0 : first));
             c.updates = counter(round_away(content));
@@ -164,15 +177,16 @@ private:
         level.energy += total;
         level.accesses += counter(instances * real(c.reads + c.updates + c.fills));
         const double cycles = real(cycles_);
-        const double read_demand = real(c.reads) / cycles;
-        const double write_demand = real(c.fills + c.updates) / cycles;
+        const double scale = constants.demand_scale[space];
+        const double read_demand = real(c.reads) / cycles * scale;
+        const double write_demand = real(c.fills + c.updates) / cycles * scale;
         level.reads += read_demand;
         level.writes += write_demand;
         if constexpr (figures) {
             DataSpaceStats& stats = stats_->levels[i].data_spaces[space];
             stats.kept = kept(i, space);
-            stats.partition_size = stats.kept ? partition_[i] : 0;
-            stats.utilized_capacity = stats.kept ? tile(i, space).size : 0;
+            stats.partition_size = holds(i, space) ? partition_[i] : 0;
+            stats.utilized_capacity = holds(i, space) ? tile(i, space).size : 0;
             stats.utilized_instances = instances;
             stats.utilized_clusters = clusters;
             stats.reads = c.reads;
@@ -242,10 +256,7 @@ private:
     }
 
     void space(int space) {
-        int top = machine_.levels - 1;
-        while (!kept(top, space)) {
-            --top;
-        }
+        const int top = top_[space];
         if (figures || machine_.writes(space)) {
             partitions(space);
         }
@@ -253,7 +264,7 @@ private:
         for (int i = 0; i <= top; ++i) {
             Tile& at = tile(i, space);
             double links = at.link_transfers;
-            if (i > 0 && !kept(i - 1, space)) {
+            if (i > 0 && !gathers(flat_, i - 1, space)) {
                 content = rescale(at, nest_.levels[i].fanout, content);
                 links = at.record_count > 0 ? 0 : links;
             } else {
@@ -276,7 +287,8 @@ private:
             if (i < top) {
                 const Tile& outer = tile(i + 1, space);
                 share = parent_share(outer, nest_.levels[i + 1].fanout);
-                if (outer.link_transfers != 0) {
+                const bool linked = gathers(flat_, i, space) || outer.record_count == 0;
+                if (outer.link_transfers != 0 && linked) {
                     peer = outer.link_transfers / real(nest_.levels[i].replication);
                 }
             }
@@ -382,22 +394,23 @@ private:
 
     const Machine& machine_;
     NestResult& nest_;
-    const DataSpaceMask* keep_;
+    const FlatMapping& flat_;
     Cost& cost_;
     Stats* const stats_;
     Level levels_[FlatMapping::max_levels];
     std::uint64_t partition_[FlatMapping::max_levels];
+    int top_[max_spaces];  ///< per data space: the outermost level that gathers
     double totals_[FlatMapping::max_levels][max_spaces];  ///< energies; dialect master only
     std::uint64_t computes_ = 0, cycles_ = 0;
 };
 
 }  // namespace
 
-void account(const Machine& machine, NestResult& nest, const DataSpaceMask* keep, Cost& cost) {
-    Accounting<false>(machine, nest, keep, cost, nullptr).run();
+void account(const Machine& machine, NestResult& nest, const FlatMapping& flat, Cost& cost) {
+    Accounting<false>(machine, nest, flat, cost, nullptr).run();
 }
 
-void account(const Machine& machine, NestResult& nest, const DataSpaceMask* keep, Cost& cost,
+void account(const Machine& machine, NestResult& nest, const FlatMapping& flat, Cost& cost,
              Stats& stats) {
     stats.levels.resize(machine.levels);
     stats.networks.resize(machine.levels);
@@ -405,7 +418,7 @@ void account(const Machine& machine, NestResult& nest, const DataSpaceMask* keep
         stats.levels[i].data_spaces.resize(machine.spaces);
         stats.networks[i].data_spaces.resize(machine.spaces);
     }
-    Accounting<true>(machine, nest, keep, cost, &stats).run();
+    Accounting<true>(machine, nest, flat, cost, &stats).run();
 }
 
 }  // namespace tessera::timeloop

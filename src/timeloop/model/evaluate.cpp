@@ -101,16 +101,18 @@ void StatsBuilder::intensities() {
 }
 
 void StatsBuilder::note_forgotten(int space) {
+    if (!forgets(machine_, flat_, space)) {
+        return;
+    }
     int outermost = machine_.levels - 1;
     while (!(flat_.keep[outermost] >> space & 1)) {
         --outermost;
     }
-    if (forgets(machine_, flat_, space)) {
-        stats_.forgotten.push_back("level " + architecture_.storage[outermost].name +
-                                   " is the outermost that keeps data space " +
-                                   problem_.data_spaces[space].name +
-                                   " but does not hold it whole");
-    }
+    const bool gathering = gathers(flat_, outermost, space);
+    stats_.forgotten.push_back(
+        "level " + architecture_.storage[outermost].name +
+        " is the outermost that keeps data space " + problem_.data_spaces[space].name +
+        (gathering ? " but does not hold it whole" : " but does not coalesce its accesses"));
 }
 
 }  // namespace
@@ -149,7 +151,7 @@ Evaluation evaluate(const Problem& problem, const Architecture& architecture,
     NestResult nest = analyse_nest(problem, architecture, flat, options);
     Stats& stats = evaluation.stats;
     Cost cost;
-    account(machine, nest, flat.keep, cost, stats);
+    account(machine, nest, flat, cost, stats);
     evaluation.fit = cost.fit;
     stats.cycles = cost.cycles;
     stats.energy_pj = cost.energy_pj;

@@ -59,6 +59,18 @@ void set_storage(const StorageLevel& level, LevelConstants& constants) {
     constants.doubled_updates = !level.reduces_in_place();
 }
 
+void set_demands(const Problem& problem, const StorageLevel& level, LevelConstants& constants) {
+    std::fill_n(constants.demand_scale, max_spaces, 1.0);
+    for (const auto& [name, scale] : level.bandwidth_scale) {
+        const int space = problem.find_data_space(name);
+        if (space < 0) {
+            throw UserError("level " + level.name + ": per_dataspace_bandwidth_consumption_scale " +
+                            "names " + name + ", which is no data space");
+        }
+        constants.demand_scale[space] = scale;
+    }
+}
+
 void set_power_gate(const Architecture& architecture, int at, LevelConstants& constants) {
     const StorageLevel& level = architecture.storage[at];
     constants.power_gate_level = at;
@@ -130,6 +142,7 @@ Machine::Machine(const Problem& problem, const Architecture& architecture,
         const StorageLevel& storage = architecture.storage[i];
         set_storage(storage, level[i]);
         set_network(storage, widths[i], level[i]);
+        set_demands(problem, storage, level[i]);
         set_power_gate(architecture, i, level[i]);
         silent_networks = silent_networks && level[i].silent_network;
         network_latency += static_cast<std::uint64_t>(storage.network.fill_latency +

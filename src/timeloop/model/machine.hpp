@@ -16,6 +16,7 @@ struct LevelConstants {
     std::uint64_t block = 1, clusters = 1;
     int block_shift = 0;  ///< log2 of a block size that is a power of two, else -1
     double read_pj = 0, fill_pj = 0, update_pj = 0, addr_gen_pj = 0, leak_pj = 0;
+    double demand_scale[max_spaces];  ///< bandwidth taken by a word of each data space
     double read_bandwidth = infinite, write_bandwidth = infinite, shared_bandwidth = infinite;
     bool bounded = false;
     std::uint64_t effective_size = 0;
@@ -77,10 +78,25 @@ inline int kept_nowhere(int spaces, const FlatMapping& flat) {
     return missing == 0 ? -1 : std::countr_zero(missing);
 }
 
-/// True if a temporal loop outside the outermost level that keeps `space` moves its tile: what the
-/// level gives up is then nowhere.
+/// The level keeps the data space, and serves what is inside it from there (see
+/// LevelMapping::no_coalesce).
+inline bool gathers(const FlatMapping& flat, int level, int space) {
+    return (flat.keep[level] & ~flat.no_coalesce[level]) >> space & 1;
+}
+
+/// -1: none
+inline int outermost_gathering(int levels, const FlatMapping& flat, int space) {
+    int level = levels - 1;
+    while (level >= 0 && !gathers(flat, level, space)) {
+        --level;
+    }
+    return level;
+}
+
+/// True if a temporal loop outside the outermost level that gathers `space` moves its tile: what
+/// the level gives up is then nowhere.
 inline bool forgets(const Machine& machine, const FlatMapping& flat, int space) {
-    for (int i = flat.level_count - 1; i > 0 && !(flat.keep[i] >> space & 1); --i) {
+    for (int i = flat.level_count - 1; i > 0 && !gathers(flat, i, space); --i) {
         for (int q = flat.level_end[i - 1]; q < flat.level_end[i]; ++q) {
             const Loop& loop = flat.loops[q];
             if (loop.kind == LoopKind::temporal && (machine.moving[space] >> loop.dimension & 1)) {

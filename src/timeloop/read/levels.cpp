@@ -128,6 +128,11 @@ void Lookup::parse_factors(const Node& where, const std::string& text,
             ++at;
         }
         skip(" \t");
+        if (body.compare(at, 2, "-1") == 0 && (at + 2 == body.size() || !digit(body[at + 2]))) {
+            at += 2;
+            values_.warn("a factor of -1 says nothing, as in Timeloop: the dimension is free");
+            continue;
+        }
         factor.value = number();
         if (at + 1 < body.size() && body[at] == ',' && digit(body[at + 1])) {
             ++at;
@@ -184,14 +189,13 @@ std::vector<int> Lookup::permutation(const Node& node, bool allow_gap) const {
     return result;
 }
 
-void Lookup::refuse_master(const Section& entry) const {
-    for (const char* key : {"rmw_first_update", "no_coalesce"}) {
-        const Node* node = entry.find({key});
-        if (node != nullptr && !data_spaces(*node).empty()) {
-            spec::fail(*node, {"accounting that is not supported", key, "",
-                               "remove the key, or use Timeloop itself for this input"});
-        }
+PlacedSpaces Lookup::coalescing(const Node& node) const {
+    PlacedSpaces result{data_spaces(node), node.position};
+    if (architecture_.sparse && !result.spaces.empty()) {
+        refuse(node, "levels of sparse designs that do not coalesce",
+               "remove the key, or 'sparse_optimizations' to cost dense tensors");
     }
+    return result;
 }
 
 void Lookup::need_fanout(const Section& entry, int level, const std::string& what) const {

@@ -33,8 +33,8 @@ public:
     /// one character need no separators. An item `_` (see `allow_gap`) is dimension -1.
     std::vector<int> permutation(const spec::Node& node, bool allow_gap) const;
 
-    /// \throws UserError for what only Timeloop's master branch knows and no model of ours costs
-    void refuse_master(const Section& entry) const;
+    /// `no_coalesce`. \throws UserError in sparse designs
+    PlacedSpaces coalescing(const spec::Node& node) const;
     /// `what`: a spatial directive or constraint. \throws UserError where nothing is repeated
     void need_fanout(const Section& entry, int level, const std::string& what) const;
 

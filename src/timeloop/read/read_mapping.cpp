@@ -108,8 +108,8 @@ private:
             reuse({"no_reuse", "no_multicast_no_reduction"}, into.no_multicast_no_reduction);
         } else {
             reuse({"no_reuse", "no_temporal_reuse"}, into.no_temporal_reuse);
+            reuse({"rmw_first_update"}, into.rmw_first_update);
         }
-        lookup_.refuse_master(item);
     }
 
     void factors(const Section& item, LoopBlock& block) const {
@@ -150,7 +150,9 @@ private:
     }
 
     void keep(const Section& item, LevelMapping& into) const {
-        lookup_.refuse_master(item);
+        if (const Node* node = item.find({"no_coalesce"})) {
+            into.no_coalesce = mask_of(lookup_.coalescing(*node).spaces);
+        }
         if (const Node* node = item.find({"keep"})) {
             into.keep |= mask_of(lookup_.data_spaces(*node));
         }

@@ -54,7 +54,7 @@ public:
         s.time_limit_s = from_.number({"time_limit"}, Range::at_least(0)).value_or(0);
         limit({"seed"}, s.seed);
         s.target = from_.number({"target"}, Range::at_least(0));
-        refuse_loop_limit();
+        from_.allow({"max_temporal_loops_in_a_mapping"});  // one of the constraints
         return std::move(settings_);
     }
 
@@ -69,17 +69,6 @@ private:
 
     void flag(Keys keys, bool& into) const {
         into = from_.boolean(keys).value_or(into);
-    }
-
-    void refuse_loop_limit() const {
-        const Keys keys = {"max_temporal_loops_in_a_mapping"};
-        const std::optional<std::int64_t> value = from_.integer(keys, Range::at_least(-1));
-        if (value.value_or(-1) >= 0) {
-            spec::fail(*from_.find(keys),
-                       {"a limit on the number of temporal loops is not "
-                        "supported",
-                        std::to_string(*value), "-1 (no limit)", "remove the key"});
-        }
     }
 
     void algorithm() {

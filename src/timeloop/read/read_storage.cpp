@@ -146,20 +146,16 @@ void read_master(const Section& from, StorageLevel& level) {
     if (from.boolean({"allow_overbooking"}).value_or(false)) {
         refuse(*from.find({"allow_overbooking"}), "overbooked tiles", "remove the key");
     }
-    const Node* scale = from.find({"per_dataspace_bandwidth_consumption_scale"});
-    if (scale == nullptr) {
+    const Node* scales = from.find({"per_dataspace_bandwidth_consumption_scale"});
+    if (scales == nullptr || is_empty(*scales)) {
         return;
     }
-    bool neutral = !scale->is_scalar() || from.values().number(*scale, amount) == 1;
-    for (const Node& item : scale->items) {
-        neutral = neutral && from.values().number(item, amount) == 1;
+    if (!scales->is_map()) {
+        spec::fail(*scales, {"bandwidths are scaled by a map, not by " + scales->describe(), "",
+                             "{DATA_SPACE: NUMBER, ...}", ""});
     }
-    for (const Node::Entry& entry : scale->entries) {
-        neutral = neutral && from.values().number(entry.value, amount) == 1;
-    }
-    if (!neutral) {
-        spec::fail(*scale, {"bandwidth that depends on the data space is not modelled", "", "1",
-                            "remove the key, or use Timeloop itself for this input"});
+    for (const Node::Entry& entry : scales->entries) {
+        level.bandwidth_scale[entry.key] = from.values().number(entry.value, amount);
     }
 }
 

@@ -64,6 +64,12 @@ std::optional<bool> literal_boolean(std::string text) {
                                    : ""});
 }
 
+/// The one subtree of a tree; null: none
+const Node* subtree_of(const Node* tree) {
+    const Node* list = tree == nullptr || !tree->is_map() ? nullptr : find_key(*tree, "subtree");
+    return list == nullptr || list->items.size() != 1 ? nullptr : &list->items.front();
+}
+
 }  // namespace
 
 bool switched_on(const char* variable, bool otherwise) {
@@ -91,12 +97,24 @@ void define_variables(Node& root, const spec::Defines& defines) {
 
 Values::Values(const Document& document, std::vector<std::string>& warnings)
     : dialect_(document.dialect), warnings_(warnings), root_(document.root) {
+    // The front end leaves expressions in nested attributes as they are: the names in them are
+    // attributes of the trees around.
+    const Node* architecture = architecture_of(document.root);
+    for (const Node* tree = subtree_of(architecture); tree != nullptr; tree = subtree_of(tree)) {
+        define(find_key(*tree, "attributes"));
+    }
     const Node* variables = find_key(document.root, "variables");
-    if (variables == nullptr || !variables->is_map()) {
+    define(variables);
+    if (variables != nullptr && variables->is_map()) {
+        names_ = variables->keys();
+    }
+}
+
+void Values::define(const Node* names) {
+    if (names == nullptr || !names->is_map()) {
         return;
     }
-    for (const Node::Entry& entry : variables->entries) {
-        names_.push_back(entry.key);
+    for (const Node::Entry& entry : names->entries) {
         if (!entry.value.is_scalar()) {
             continue;
         }

@@ -67,6 +67,8 @@ public:
     std::vector<std::string> texts(const spec::Node& node) const;
 
 private:
+    /// Makes the scalars of a map known to expressions. Null: nothing
+    void define(const spec::Node* names);
     std::optional<spec::Value> evaluated(const spec::Node& node) const;
 
     Dialect dialect_;

@@ -270,10 +270,7 @@ private:
 }  // namespace
 
 void save_in_space(State& state) {
-    const auto& levels = state.design.levels;
-    if (std::any_of(levels.begin(), levels.end(), [](const LevelOptimizations& level) {
-            return !level.spatial_skipping.empty();
-        })) {
+    if (state.design.packs_instances()) {
         SpatialSaving(state).run();
     }
 }

@@ -273,8 +273,10 @@ private:
                                 stats.utilized_instances;
             read = counter(std::ceil(real(read) / idle));
             write = counter(std::ceil(real(write) / idle));
-            stats.read_bandwidth = real(read) / cycles;
-            stats.write_bandwidth = real(write) / cycles;
+            const double scale =
+                level.scale_of(state_.problem.data_spaces[static_cast<std::size_t>(s)].name);
+            stats.read_bandwidth = real(read) / cycles * scale;
+            stats.write_bandwidth = real(write) / cycles * scale;
             reads += stats.read_bandwidth;
             writes += stats.write_bandwidth;
         }

@@ -28,7 +28,7 @@ constexpr int draw_attempts = 1024, uniform_attempts = 32, move_attempts = 16, f
 constexpr std::uint64_t evaluation_work = 3, limited_work = 200;
 
 Verdict verdict_of(const Misfit& misfit) {
-    return misfit.level == Misfit::low ? Verdict::constraint : Verdict::fanout;
+    return misfit.level < 0 ? Verdict::constraint : Verdict::fanout;
 }
 
 Verdict verdict_of(const Fit& fit) {
@@ -383,6 +383,9 @@ bool StrategyWorker::fit_array(Rng& rng, const Misfit& misfit) {
     const auto temporal = [&](int l) { return !levels[l].spatial; };
     if (misfit.level == Misfit::low) {
         return shift(rng, temporal, [&](int l) { return levels[l].spatial; });
+    }
+    if (misfit.level == Misfit::loops) {
+        return shift(rng, temporal, [](int) { return true; });
     }
     int level = 0;
     while (!levels[level].spatial || levels[level].storage != misfit.level) {

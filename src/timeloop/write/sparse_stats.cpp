@@ -47,8 +47,12 @@ private:
 class SpaceLines : public Lines {
 public:
     SpaceLines(std::ostream& out, const DataSpaceStats& stats, const SparseSpaceStats& sparse,
-               bool master)
-        : Lines(out, "        ", 60), stats_(stats), sparse_(sparse), master_(master) {}
+               double scale, bool master)
+        : Lines(out, "        ", 60),
+          stats_(stats),
+          sparse_(sparse),
+          scale_(scale),
+          master_(master) {}
 
     void run() {
         line("Partition size", stats_.partition_size);
@@ -79,7 +83,7 @@ public:
         both("Address Generation Energy", "per-cluster", stats_.addr_gen_energy_pj,
              static_cast<double>(stats_.utilized_clusters));
         if (master_) {
-            line("Bandwidth Consumption Scale", 1.0);
+            line("Bandwidth Consumption Scale", scale_);
         }
         bandwidth("Shared", stats_.shared_bandwidth, sparse_.shared_format_share, true);
         bandwidth("Read", stats_.read_bandwidth, sparse_.read_format_share, false);
@@ -132,6 +136,7 @@ private:
 
     const DataSpaceStats& stats_;
     const SparseSpaceStats& sparse_;
+    const double scale_;
     bool master_;
 };
 
@@ -186,8 +191,8 @@ void write_sparse_specs(std::ostream& out, const StorageLevel& level, const Leve
 }
 
 void write_sparse_space(std::ostream& out, const DataSpaceStats& stats,
-                        const SparseSpaceStats& sparse, Dialect dialect) {
-    SpaceLines(out, stats, sparse, dialect == Dialect::master).run();
+                        const SparseSpaceStats& sparse, double scale, Dialect dialect) {
+    SpaceLines(out, stats, sparse, scale, dialect == Dialect::master).run();
 }
 
 }  // namespace tessera::timeloop

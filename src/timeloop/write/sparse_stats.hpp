@@ -14,6 +14,6 @@ void write_sparse_specs(std::ostream& out, const StorageLevel& level, const Leve
                         Dialect dialect);
 /// One data space in one level.
 void write_sparse_space(std::ostream& out, const DataSpaceStats& stats,
-                        const SparseSpaceStats& sparse, Dialect dialect);
+                        const SparseSpaceStats& sparse, double scale, Dialect dialect);
 
 }  // namespace tessera::timeloop

@@ -119,10 +119,12 @@ private:
         for (std::size_t d = 0; d < problem_.data_spaces.size(); ++d) {
             if (stats.data_spaces[d].kept) {
                 out_ << "    " << problem_.data_spaces[d].name << ":\n";
+                const double scale = level.scale_of(problem_.data_spaces[d].name);
                 if (stats_.sparse) {
-                    write_sparse_space(out_, stats.data_spaces[d], stats.sparse[d], dialect());
+                    write_sparse_space(out_, stats.data_spaces[d], stats.sparse[d], scale,
+                                       dialect());
                 } else {
-                    data_space(stats.data_spaces[d]);
+                    data_space(stats.data_spaces[d], scale);
                 }
             }
         }
@@ -171,7 +173,7 @@ private:
         line(name("Area").c_str(), level.area_um2, " um^2");
     }
 
-    void data_space(const DataSpaceStats& s) {
+    void data_space(const DataSpaceStats& s, double scale) {
         line("        Partition size                           : ", s.partition_size);
         line("        Utilized capacity                        : ", s.utilized_capacity);
         line("        Utilized instances (max)                 : ",
@@ -195,7 +197,7 @@ private:
              "        Address Generation Energy (total)        : ", s.addr_gen_energy_pj,
              static_cast<double>(s.utilized_clusters));
         if (master_) {
-            line("        Bandwidth Consumption Scale              : ", 1.0);
+            line("        Bandwidth Consumption Scale              : ", scale);
         }
         const char* unit = " words/cycle";
         both("        Shared Bandwidth (per-instance)          : ",

@@ -102,12 +102,15 @@ private:
         archive_.value("energy_", stats.energy_pj);
         archive_.value("area_", stats.area_um2);
         archive_.value("cycles_", stats.cycles);
+        const bool sparse = stats_.sparse;
         archive_.value("utilized_instances_", stats.utilized_instances);
-        archive_.value("avg_utilized_instances_", stats.utilized_instances);
-        archive_.value("algorithmic_computes_", stats.computes);
+        archive_.value("avg_utilized_instances_",
+                       sparse ? stats.average_instances : stats.utilized_instances);
+        archive_.value("algorithmic_computes_",
+                       sparse ? stats.algorithmic_computes : stats.computes);
         archive_.value("random_computes_", stats.computes);
-        archive_.value("gated_computes_", 0);
-        archive_.value("skipped_computes_", 0);
+        archive_.value("gated_computes_", stats.gated_computes);
+        archive_.value("skipped_computes_", stats.skipped_computes);
     }
 
     void buffer(std::size_t index) {
@@ -166,12 +169,21 @@ private:
             per_space(name, real_numbers,
                       [&](std::size_t d) { return level.data_spaces[d].*field; });
         };
-        const auto nothing = [&](std::initializer_list<const char*> names) {
-            for (const char* name : names) {
-                per_space(name, whole_numbers, [](std::size_t) { return 0; });
-            }
+        // Of dense designs all accesses are done, none gated or skipped.
+        const auto operation = [&](const char* name, StorageOperation what,
+                                   std::uint64_t DataSpaceStats::*done) {
+            per_space(name, whole_numbers, [&](std::size_t d) {
+                return stats_.sparse     ? level.sparse[d].accesses[at(what)]
+                       : done == nullptr ? 0
+                                         : level.data_spaces[d].*done;
+            });
+        };
+        const auto share = [&](const char* name, double SparseSpaceStats::*field) {
+            per_space(name, real_numbers,
+                      [&](std::size_t d) { return stats_.sparse ? level.sparse[d].*field : 0.0; });
         };
         using S = DataSpaceStats;
+        using Op = StorageOperation;
         per_space("keep", "PerDataSpace<bool>",
                   [&](std::size_t d) { return level.data_spaces[d].kept; });
         w("partition_size", &S::partition_size);
@@ -181,44 +193,74 @@ private:
         w("reads", &S::reads);
         w("updates", &S::updates);
         w("fills", &S::fills);
-        nothing({"gated_reads", "skipped_reads"});
-        w("random_reads", &S::reads);
-        nothing({"gated_fills", "skipped_fills"});
-        w("random_fills", &S::fills);
-        nothing({"gated_updates", "skipped_updates"});
-        w("random_updates", &S::updates);
-        formats();
-        nothing({"decompression_counts", "compression_counts"});
+        operation("gated_reads", Op::gated_read, nullptr);
+        operation("skipped_reads", Op::skipped_read, nullptr);
+        operation("random_reads", Op::random_read, &S::reads);
+        operation("gated_fills", Op::gated_fill, nullptr);
+        operation("skipped_fills", Op::skipped_fill, nullptr);
+        operation("random_fills", Op::random_fill, &S::fills);
+        operation("gated_updates", Op::gated_update, nullptr);
+        operation("skipped_updates", Op::skipped_update, nullptr);
+        operation("random_updates", Op::random_update, &S::updates);
+        formats(level);
+        per_space("decompression_counts", whole_numbers, [](std::size_t) { return 0; });
+        operation("compression_counts", Op::compression, nullptr);
         w("address_generations", &S::address_generations);
         w("temporal_reductions", &S::temporal_reductions);
         r("shared_bandwidth", &S::shared_bandwidth);
         r("read_bandwidth", &S::read_bandwidth);
         r("write_bandwidth", &S::write_bandwidth);
-        r("energy_per_algorithmic_access", &S::energy_per_access_pj);
+        per_space("energy_per_algorithmic_access", real_numbers, [&](std::size_t d) {
+            return stats_.sparse ? level.sparse[d].energy_per_algorithmic_access_pj
+                                 : level.data_spaces[d].energy_per_access_pj;
+        });
         r("energy_per_access", &S::energy_per_access_pj);
         r("energy", &S::energy_pj);
         r("temporal_reduction_energy", &S::temporal_reduction_energy_pj);
         r("addr_gen_energy", &S::addr_gen_energy_pj);
         archive_.value("cycles", level.cycles);
         archive_.value("slowdown", level.slowdown);
-        for (const char* name : {"format_shared_bandwidth_ratio", "format_read_bandwidth_ratio",
-                                 "format_write_bandwidth_ratio"}) {
-            per_space(name, real_numbers, [](std::size_t) { return 0.0; });
-        }
+        share("format_shared_bandwidth_ratio", &SparseSpaceStats::shared_format_share);
+        share("format_read_bandwidth_ratio", &SparseSpaceStats::read_format_share);
+        share("format_write_bandwidth_ratio", &SparseSpaceStats::write_format_share);
     }
 
     /// Accesses to compressed formats: none in dense designs.
-    void formats() {
-        for (const char* access : {"reads", "fills", "updates"}) {
-            for (const char* kind : {"random_format_", "gated_format_", "skipped_format_"}) {
-                archive_.element(std::string(kind) + access, "PerDataSpace<formats>", [&] {
-                    archive_.element("PerDataSpace", "", [&] {
-                        for (std::size_t d = 0; d < problem_.data_spaces.size(); ++d) {
-                            archive_.element("item", "Formats", [&] { count(0, 0); });
-                        }
+    void formats(const LevelStats& level) {
+        using Op = StorageOperation;
+        format_accesses(level, "random_format_reads", Op::random_metadata_read);
+        format_accesses(level, "gated_format_reads", Op::gated_metadata_read);
+        format_accesses(level, "skipped_format_reads", Op::skipped_metadata_read);
+        format_accesses(level, "random_format_fills", Op::random_metadata_fill);
+        format_accesses(level, "gated_format_fills", Op::gated_metadata_fill);
+        format_accesses(level, "skipped_format_fills", Op::skipped_metadata_fill);
+        format_accesses(level, "random_format_updates", Op::random_metadata_update);
+        format_accesses(level, "gated_format_updates", Op::gated_metadata_update);
+        format_accesses(level, "skipped_format_updates", Op::skipped_metadata_update);
+    }
+
+    void format_accesses(const LevelStats& level, const char* name, StorageOperation operation) {
+        archive_.element(name, "PerDataSpace<formats>", [&] {
+            archive_.element("PerDataSpace", "", [&] {
+                for (std::size_t d = 0; d < problem_.data_spaces.size(); ++d) {
+                    archive_.element("item", "Formats", [&] {
+                        ranks(stats_.sparse ? level.sparse[d].format_accesses[at(operation)]
+                                            : TileAccesses{});
                     });
-                });
-            }
+                }
+            });
+        });
+    }
+
+    void ranks(const TileAccesses& accesses) {
+        count(accesses.size(), 0);
+        for (const RankAccesses& rank : accesses) {
+            archive_.number_silently("Rank");
+            archive_.element("item", "", [&] {
+                count(2, 0);
+                archive_.value("item", rank.metadata);
+                archive_.value("item", rank.payload);
+            });
         }
     }
 
@@ -317,25 +359,54 @@ private:
                 archive_.element("item", "DensityPair", [&] {
                     archive_.value("first", d);
                     archive_.element(
-                        "second", "DensityPointer",
-                        [&] {
-                            archive_.object("problem::FixedStructuredDistribution", [&] {
-                                density(problem_.data_spaces[d].density.density);
-                            });
-                        },
-                        1);
+                        "second", "DensityPointer", [&] { density(d); }, 1);
                 });
             }
         });
     }
 
-    void density(double value) {
-        archive_.empty("DensityDistribution", "DensityDistribution");
-        archive_.element("specs_", "FixedSpecs", [&] {
-            archive_.element("DensityDistributionSpecs", "DensitySpecs",
-                             [&] { archive_.value("type", std::string("UNSET")); });
-            archive_.value("type", std::string("fixed-structured"));
-            archive_.value("fixed_density", value);
+    void density(std::size_t space) {
+        const sparsity::DensitySpec& spec = problem_.data_spaces[space].density;
+        const std::string type =
+            stats_.sparse ? stats_.levels.front().sparse[space].density : "fixed-structured";
+        switch (spec.distribution) {
+            case sparsity::Distribution::hypergeometric:
+                distribution("problem::HypergeometricDistribution", type, [&] {
+                    archive_.value("average_density", spec.density);
+                    archive_.value("workload_tensor_size", words(problem_.data_spaces[space]));
+                });
+                break;
+            case sparsity::Distribution::banded:
+                distribution("problem::BandedDistribution", type, [] {});
+                break;
+            default:
+                distribution("problem::FixedStructuredDistribution", type,
+                             [&] { archive_.value("fixed_density", spec.density); });
+        }
+    }
+
+    std::uint64_t words(const DataSpace& space) const {
+        std::uint64_t result = 1;
+        for (const std::vector<Term>& rank : space.ranks) {
+            result *= rank_extent<std::uint64_t>(rank, [&](int d) {
+                return static_cast<std::uint64_t>(
+                    problem_.dimensions[static_cast<std::size_t>(d)].bound - 1);
+            });
+        }
+        return result;
+    }
+
+    template <class Fields>
+    void distribution(const std::string& class_name, const std::string& type,
+                      const Fields& fields) {
+        archive_.object(class_name, [&] {
+            archive_.empty("DensityDistribution", "DensityDistribution");
+            archive_.element("specs_", class_name + "::Specs", [&] {
+                archive_.element("DensityDistributionSpecs", "DensitySpecs",
+                                 [&] { archive_.value("type", std::string("UNSET")); });
+                archive_.value("type", type);
+                fields();
+            });
         });
     }
 

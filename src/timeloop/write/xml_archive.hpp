@@ -65,6 +65,10 @@ public:
     void value(const std::string& name, const T& what) {
         out_ << tabs_ << "<" << name << ">" << number(what) << "</" << name << ">\n";
     }
+    /// A class that takes a number without telling it.
+    void number_silently(const std::string& type) {
+        next_class_ += seen_.insert(type).second ? 1 : 0;
+    }
     /// An object behind a pointer.
     template <class Body>
     void object(const std::string& class_name, const Body& body) {
