@@ -10,10 +10,11 @@
 
 #include "../bounds/sequential.hpp"
 #include "../heuristics/best_first.hpp"
+#include "../heuristics/early_search.hpp"
 #include "../heuristics/local_search.hpp"
 #include "../heuristics/simple.hpp"
-#include "../templates/open.hpp"
 #include "../row_search.hpp"
+#include "../templates/open.hpp"
 #include "support/paths.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/plugin/registry.hpp"
@@ -26,11 +27,18 @@ namespace {
 /// A chain of matrix products, opened.
 struct Chain {
     explicit Chain(int n)
-        : workload(workload::load_workload(
-              test::test_folder() + "/../problem-shapes/matmuls.yaml",
-              {{"N_EINSUMS", std::to_string(n)}, {"M", "24"}, {"KN", "16"}, {"KN_STEP", "2"}})),
-          architecture(
-              arch::load_architecture(test::test_folder() + "/../arch-specs/simple.yaml", {})) {
+        : Chain(n, "simple",
+                workload::load_workload(test::test_folder() + "/../problem-shapes/matmuls.yaml",
+                                        {{"N_EINSUMS", std::to_string(n)},
+                                         {"M", "24"},
+                                         {"KN", "16"},
+                                         {"KN_STEP", "2"}})) {}
+
+    /// The first `n` Einsums of another one.
+    Chain(int n, const std::string& arch, workload::Workload of)
+        : workload(std::move(of)),
+          architecture(arch::load_architecture(
+              test::test_folder() + "/../arch-specs/" + arch + ".yaml", {})) {
         options.threads = 1;
         context.problem = &problem;
         context.model = model.get();
@@ -190,6 +198,34 @@ BOOST_AUTO_TEST_CASE(templates_that_one_thread_leaves_for_the_next_call_are_not_
     } while (both.bounds.paused());
     BOOST_TEST(calls > 1);
     BOOST_TEST(both.bounds.least_value() == alone.bounds.least_value());
+}
+
+BOOST_AUTO_TEST_CASE(an_early_search_has_a_row_of_every_einsum_at_whatever_time) {
+    Parts chain(3);
+    EarlySearch early(chain.explorer, chain.bounds);
+    early.sample(std::chrono::steady_clock::now());
+    early.share_groups();
+    for (const EinsumSpace& space : chain.spaces) {
+        BOOST_TEST(rows(space) > 0u);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(templates_that_keep_persistent_tensors_inside_are_told_from_others) {
+    const Chain layer(
+        1, "edge",
+        workload::load_workload(test::test_folder() + "/../problem-shapes/resnet-18.yaml", {}));
+    int inside = 0, outside = 0;
+    for (const TemplateEntry& t : *layer.spaces.front().templates) {
+        bool outermost = false;
+        for (const mapping::PmappingNode& n : t.tmpl.nodes) {
+            outermost |= n.persistent &&
+                         t.path->levels[static_cast<std::size_t>(n.level)].name == "MainMemory";
+        }
+        BOOST_TEST(keeps_inside(t) == !outermost);
+        (keeps_inside(t) ? inside : outside) += 1;
+    }
+    BOOST_TEST(inside > 0);
+    BOOST_TEST(outside > 0);
 }
 
 BOOST_AUTO_TEST_CASE(rows_are_those_that_can_beat_the_incumbents) {
