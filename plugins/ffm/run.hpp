@@ -151,8 +151,6 @@ private:
     bool far_above(double bound) const;
     void replace_far_incumbent(double cutoff);
     void join_early();
-    bool join_early(const Groups& groups);
-    Groups without_kept_inside(const Groups& groups) const;
     /// Of each thread, at work.
     double seconds_so_far() const;
 

@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "../run.hpp"
-#include "simple.hpp"
 
 namespace tessera::ffm {
 namespace {
@@ -78,37 +77,9 @@ void Run::find_early() {
     early_next_s_ = pause * seconds_so_far();
 }
 
-/// Without pmappings that keep a persistent tensor inside the outermost memory.
-Groups Run::without_kept_inside(const Groups& groups) const {
-    Groups out = groups;
-    for (std::size_t e = 0; e < out.size(); ++e) {
-        for (mapspace::PmappingGroup& group : out[e]) {
-            std::vector<std::uint32_t> rows;
-            for (std::uint32_t r = 0; r < group.rows(); ++r) {
-                if (!keeps_inside((*spaces_[e].templates)[group.source_template[r]])) {
-                    rows.push_back(r);
-                }
-            }
-            group.keep(rows);
-        }
-        std::erase_if(out[e], [](const auto& group) { return group.rows() == 0; });
-    }
-    return out;
-}
-
 void Run::join_early() {
     early_->share_groups();
-    const Groups groups = take_groups();
-    const bool persistent =
-        std::ranges::any_of(problem_.workload->tensors, &workload::Tensor::persistent);
-    if (!join_early(groups) && persistent) {
-        join_early(without_kept_inside(groups));
-    }
-}
-
-/// False: no mapping is better than the incumbent.
-bool Run::join_early(const Groups& groups) {
-    const Groups few = thin(groups);
+    const Groups few = thin(take_groups());
     mapspace::JoinOptions j = join_options();
     j.beam = rows_of_early_join;
     j.beam_states = states_of_early_join;
@@ -120,7 +91,7 @@ bool Run::join_early(const Groups& groups) {
     }
     mapspace::JoinResult found = mapspace::join(*problem_.workload, few, context_.tracked, j);
     if (found.mappings.empty()) {
-        return false;
+        return;
     }
     early_classes_.clear();
     for (const mapspace::JoinedEinsum& of : found.mappings.front().einsums) {
@@ -129,7 +100,6 @@ bool Run::join_early(const Groups& groups) {
             {spaces_[e].same, (*spaces_[e].templates)[used(few, of).index].of_class});
     }
     offer(few, std::move(found), "early");
-    return true;
 }
 
 }  // namespace tessera::ffm

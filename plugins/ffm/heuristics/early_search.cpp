@@ -1,7 +1,6 @@
 #include "early_search.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "local_search.hpp"
@@ -29,22 +28,18 @@ void spread(std::vector<std::uint32_t>& templates) {
     }
 }
 
-/// Those without fused loops first: their groups are few, and soon joined. Last those that others
-/// may leave no room for.
+/// Those without fused loops first: their groups are few, and soon joined.
 std::vector<std::uint32_t> order_of(const std::vector<TemplateEntry>& templates,
                                     const TemplateClass& own) {
-    std::array<std::vector<std::uint32_t>, 3> kinds;
+    std::vector<std::uint32_t> out, fused;
     for (const std::uint32_t i : own.templates) {
-        const TemplateEntry& t = templates[i];
-        if (!t.unmatched) {
-            kinds[keeps_inside(t) ? 2 : has_fused_loops(t.tmpl) ? 1 : 0].push_back(i);
+        if (!templates[i].unmatched) {
+            (has_fused_loops(templates[i].tmpl) ? fused : out).push_back(i);
         }
     }
-    std::vector<std::uint32_t> out;
-    for (std::vector<std::uint32_t>& kind : kinds) {
-        spread(kind);
-        out.insert(out.end(), kind.begin(), kind.end());
-    }
+    spread(out);
+    spread(fused);
+    out.insert(out.end(), fused.begin(), fused.end());
     return out;
 }
 

@@ -68,14 +68,6 @@ bool has_fused_loops(const mapspace::Template& tmpl) {
                        [](const mapping::PmappingNode& n) { return n.is_loop(); });
 }
 
-bool keeps_inside(const TemplateEntry& t) {
-    const auto outermost =
-        std::ranges::find(t.path->levels, arch::LevelKind::memory, &arch::PathLevel::kind);
-    return std::ranges::any_of(t.tmpl.nodes, [&](const mapping::PmappingNode& n) {
-        return n.persistent && n.level > outermost - t.path->levels.begin();
-    });
-}
-
 void first_rows(TemplateExplorer& explorer, std::chrono::steady_clock::time_point until) {
     const std::vector<EinsumSpace>& spaces = explorer.spaces();
     std::vector<std::vector<char>> done(spaces.size());

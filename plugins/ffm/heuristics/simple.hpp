@@ -10,10 +10,6 @@ namespace tessera::ffm {
 
 bool has_fused_loops(const mapspace::Template& tmpl);
 
-/// A persistent tensor is not in the outermost memory: what many Einsums hold so at the same time
-/// may not fit, though that of each one does.
-bool keeps_inside(const TemplateEntry& t);
-
 /// Groups with any pmappings of every class: a mapping within milliseconds. A stop is obeyed only
 /// from `until` on.
 void first_rows(TemplateExplorer& explorer, std::chrono::steady_clock::time_point until);
