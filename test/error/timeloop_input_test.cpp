@@ -252,7 +252,7 @@ BOOST_AUTO_TEST_CASE(c12_what_no_model_costs_is_refused) {
           {"in.yaml:14:7", "class XY_NoC", refused});
     wrong(problem + arch +
               "mapping:\n- {target: DRAM, type: temporal, factors: M0 K0, rmw_first_update: [Y]}\n",
-          {"in.yaml:15:", "unknown data space: 'Y'"});
+          {"in.yaml:14:68", "unknown data space: 'Y'"});
 }
 
 BOOST_AUTO_TEST_CASE(c12_factors_of_minus_one_are_free) {

@@ -1,4 +1,5 @@
-// Run::find_restricted(): mappings from smaller mapspaces, where all templates take long to make.
+// Run::find_restricted(): mappings from smaller mapspaces, where overlaps bring so many templates
+// that all of them take long.
 #include "../run.hpp"
 
 namespace tessera::ffm {
@@ -10,7 +11,8 @@ constexpr double share_of_unfused = 0.2, share_of_all = 0.5, longest_s = 10;
 }  // namespace
 
 void Run::find_restricted() {
-    if (restricted_tried_ || silent_ || !scalar() || options_.budget.max_evals > 0 ||
+    const bool few = problem_.workload->index.nothing_overlaps || options_.mapspace.unfused;
+    if (restricted_tried_ || few || silent_ || !scalar() || options_.budget.max_evals > 0 ||
         !context_.switches.restricted_mapspaces) {
         return;
     }
@@ -22,7 +24,7 @@ void Run::find_restricted() {
         unfused.unfused = true;
         find_in(unfused, share_of_unfused, "without fusion");
     }
-    if (!problem_.workload->index.nothing_overlaps && options_.mapspace.line_buffers) {
+    if (options_.mapspace.line_buffers) {
         find_in(smaller, share_of_all, "without line buffers");
     }
 }
