@@ -392,10 +392,10 @@ arch:
     BOOST_TEST(outcome.prints("[LoopPermutation] Size: more than 2^128"), outcome.out);
     const std::string named =
         folder.file("mapper.yaml", "mapper: {algorithm: hybrid, num-threads: 1}\n");
-    const Outcome replaced =
+    const Outcome refused =
         run("timeloop-mapper", {named, folder.at("in.yaml"), "-o", folder.at("")});
-    BOOST_TEST(replaced.code == 0, replaced.err);
-    BOOST_TEST(replaced.says("the optimal search runs in place of the algorithm asked for"));
+    BOOST_TEST(refused.code == 2, refused.out);
+    BOOST_TEST(refused.says("leave `algorithm` out to use the optimal search"));
 }
 
 BOOST_AUTO_TEST_CASE(unknown_keys_are_named_by_every_command) {

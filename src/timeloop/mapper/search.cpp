@@ -81,33 +81,14 @@ std::string ending(const MapperResult& result, const MapperSettings& settings) {
 
 namespace {
 
-/// Timeloop's algorithms count on where its numbers of mappings wrap around; ours need no numbers.
-void replace_where_numbers_end(const MapSpace& space, const MapperHooks& hooks,
-                               MapperSettings& settings) {
-    const Algorithm algorithm = settings.algorithm.value_or(Algorithm::optimal);
-    if (settings.strategy || space.numbered() || algorithm == Algorithm::optimal) {
-        return;
-    }
-    if (hooks.log) {
-        hooks.log("WARNING: the mapspace has " + space.size_text() +
-                  " mappings, more than the 2^128 that Timeloop's algorithms can number; the "
-                  "optimal search runs in place of the algorithm asked for");
-    }
-    settings.algorithm = Algorithm::optimal;
-}
-
 MapperResult search_in(const Problem& problem, const Architecture& architecture,
-                       const Constraints& constraints, const MapperSettings& asked,
-                       const MapperHooks& hooks, bool bounded) {
-    const MapSpace space(problem, architecture, constraints, asked.factors);
+                       const Constraints& constraints, const MapperSettings& settings,
+                       const MapperHooks& hooks) {
+    const MapSpace space(problem, architecture, constraints, settings.factors);
     if (hooks.log) {
         for (const std::string& warning : space.warnings()) {
             hooks.log("WARNING: " + warning);
         }
-    }
-    MapperSettings settings = asked;
-    if (bounded) {
-        replace_where_numbers_end(space, hooks, settings);
     }
     Pool pool(space, settings, hooks);
     if (empty_factors(space, pool.result)) {
@@ -184,7 +165,7 @@ MapperResult search_unbounded(const Problem& problem, const Architecture& archit
                       "; algorithm hybrid searches, and its result is not proven");
         }
     }
-    return search_in(problem, architecture, constraints, walking, hooks, false);
+    return search_in(problem, architecture, constraints, walking, hooks);
 }
 
 }  // namespace
@@ -203,7 +184,7 @@ MapperResult search_mappings(const Problem& problem, const Architecture& archite
     if (const std::string what = unbounded(architecture, constraints); !what.empty()) {
         return search_unbounded(problem, architecture, constraints, settings, hooks, what);
     }
-    return search_in(problem, architecture, constraints, settings, hooks, true);
+    return search_in(problem, architecture, constraints, settings, hooks);
 }
 
 }  // namespace tessera::timeloop
