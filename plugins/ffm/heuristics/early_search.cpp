@@ -74,22 +74,23 @@ EarlySearch::EarlySearch(TemplateExplorer& explorer, const ClassBounds& bounds)
     }
 }
 
-/// Good rows, or else one.
-void EarlySearch::find_rows(std::size_t e, std::size_t i, TemplateExplorer::Scratch& scratch) {
+/// Good rows, or else one, if that is wanted.
+void EarlySearch::find_rows(std::size_t e, std::size_t i, Wanted wanted,
+                            TemplateExplorer::Scratch& scratch) {
     x_.find_rows(e, i, {.effort = {.beam = beam}}, scratch);
-    if (x_.result(e, i).groups.empty()) {
+    if (wanted == Wanted::any && x_.result(e, i).groups.empty()) {
         LocalSearch(x_).search_template(e, i, {}, {}, scratch);
     }
 }
 
-void EarlySearch::run(std::vector<TemplateExplorer::Job> jobs, Time until) {
+void EarlySearch::run(std::vector<TemplateExplorer::Job> jobs, Time until, Wanted wanted) {
     std::erase_if(jobs, [&](const auto& j) {
         return done_[j.space][j.index] != 0 || x_.templates(j.space)[j.index].unmatched;
     });
     x_.clear_results();
     x_.for_each_job(jobs, x_.token(), [&](std::size_t e, std::size_t i, auto& scratch) {
         if (Clock::now() < until) {
-            find_rows(e, i, scratch);
+            find_rows(e, i, wanted, scratch);
             done_[e][i] = 1;
         }
     });
@@ -111,11 +112,11 @@ void EarlySearch::sample_unfused() {
             }
         }
     }
-    run(std::move(jobs), Time::max());
+    run(std::move(jobs), Time::max(), Wanted::any);
 }
 
 bool EarlySearch::sample(Time until) {
-    if (!sampled_) {
+    if (!sampled_ && !bounds_.nothing_shared()) {  // there a local search was first
         sampled_ = true;
         sample_unfused();
     }
@@ -130,7 +131,7 @@ bool EarlySearch::sample(Time until) {
             }
         }
         any = !jobs.empty();
-        run(std::move(jobs), until);
+        run(std::move(jobs), until, Wanted::good);
     }
     return any;
 }
@@ -164,7 +165,7 @@ bool EarlySearch::explore(const std::set<ClassOfEinsum>& classes, bool best_firs
         }
     }
     const bool any = !jobs.empty();
-    run(std::move(jobs), until);
+    run(std::move(jobs), until, Wanted::good);
     return any;
 }
 

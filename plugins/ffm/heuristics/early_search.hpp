@@ -31,8 +31,9 @@ public:
 
 private:
     void sample_unfused();
-    void find_rows(std::size_t e, std::size_t i, TemplateExplorer::Scratch& scratch);
-    void run(std::vector<TemplateExplorer::Job> jobs, Time until);
+    enum class Wanted { good, any };
+    void find_rows(std::size_t e, std::size_t i, Wanted wanted, TemplateExplorer::Scratch& scratch);
+    void run(std::vector<TemplateExplorer::Job> jobs, Time until, Wanted wanted);
 
     TemplateExplorer& x_;
     const ClassBounds& bounds_;
