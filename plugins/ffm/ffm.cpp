@@ -1,13 +1,14 @@
 // Mapper `ffm`: optimal fused mappings from Pareto-optimal partial mappings (FFM), tile shapes
 // explored by partial Pareto pruning (TCM). Map:
 //   parts         long cascades: the best mappings of their parts, equal ones once
-//   restricted    many templates: good mappings of smaller mapspaces, unfused or without line
-//   buffers open          templates of every Einsum on every compute that may run it by need where
-//   an Einsum has too many: those that can be of use (templates/by_need.cpp) local search  networks
-//   that share nothing: a beam and a local search per Einsum, before proofs improve       with
-//   partial tiles: the mapping that was found without class bounds  least energy and latency of
-//   every Einsum: bounds from the first moment incumbent     a mapping of templates without fused
-//   loops optimum       all tile shapes that can still beat a cutoff close to the bound, pmappings
+//   restricted    overlaps and many templates: mappings of smaller mapspaces (restricted.cpp)
+//   open          templates of every Einsum on every compute that may run it
+//   by need       where an Einsum has too many: those that can be of use (templates/by_need.cpp)
+//   local search  networks that share nothing: a beam and a local search per Einsum, before proofs
+//   improve       with partial tiles: the mapping that was found without
+//   class bounds  least energy and latency of every Einsum: bounds from the first moment
+//   incumbent     a mapping of templates without fused loops
+//   optimum       all tile shapes that can still beat a cutoff close to the bound, pmappings
 //                 grouped by what the join must know, and the exact join, bounded likewise; last
 //                 cutoff: the incumbent
 //   finish        LoopTrees of the winners, evaluated again by the cost model and checked

@@ -20,7 +20,7 @@ struct Switches {
     bool drop_templates = true;        ///< that lead nowhere below the incumbent
     bool early_search = true;          ///< mappings of few templates, where class bounds take long
     bool parts = true;                 ///< first mapping of a long cascade from those of its parts
-    bool restricted_mapspaces = true;  ///< first mapping from a mapspace without line buffers
+    bool restricted_mapspaces = true;  ///< first mappings from smaller mapspaces
     bool beam_search = true;           ///< first mapping from the classes that the bound comes from
     bool exploration_bound = true;     ///< bounds while tile shapes are enumerated
     bool class_bounds = true;          ///< bounds by class of templates, not by Einsum alone

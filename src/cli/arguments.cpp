@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <optional>
 #include <ostream>
 #include <sstream>
+#include <utility>
 
 #include "tessera/base/error.hpp"
 #include "tessera/spec/position.hpp"
@@ -205,18 +207,31 @@ double Arguments::number(const std::string& name, double below, const std::strin
     return result;
 }
 
+namespace {
+
+/// Of "NAME=VALUE"; none: one of them is missing.
+std::optional<std::pair<std::string, std::string>> sides_of(const std::string& text) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
+        return std::nullopt;
+    }
+    return std::pair(text.substr(0, equals), text.substr(equals + 1));
+}
+
+}  // namespace
+
 spec::Defines Arguments::defines() const {
     spec::Defines result;
     if (values_.count("define") == 0) {
         return result;
     }
     for (const std::string& define : values_["define"].as<std::vector<std::string>>()) {
-        const std::size_t equals = define.find('=');
-        if (equals == std::string::npos || equals == 0 || equals + 1 == define.size()) {
+        const auto sides = sides_of(define);
+        if (!sides) {
             fail("define", define, "NAME=VALUE, for example -D TOKENS=2048");
         }
-        if (!result.emplace(define.substr(0, equals), define.substr(equals + 1)).second) {
-            throw UserError("-D " + define.substr(0, equals) + " is given twice");
+        if (!result.insert(*sides).second) {
+            throw UserError("-D " + sides->first + " is given twice");
         }
     }
     return result;
@@ -228,16 +243,14 @@ std::vector<spec::Setting> Arguments::settings() const {
         return result;
     }
     for (const std::string& setting : values_["set"].as<std::vector<std::string>>()) {
-        const std::size_t equals = setting.find('=');
-        if (equals == std::string::npos || equals == 0 || equals + 1 == setting.size()) {
+        const auto sides = sides_of(setting);
+        if (!sides) {
             fail("set", setting, "PATH=VALUE, for example --set arch.GlobalBuffer.size=1e6");
         }
-        result.push_back({setting.substr(0, equals), setting.substr(equals + 1)});
-        for (std::size_t i = 0; i + 1 < result.size(); ++i) {
-            if (result[i].path == result.back().path) {
-                throw UserError("--set " + result[i].path + " is given twice");
-            }
+        if (std::ranges::count(result, sides->first, &spec::Setting::path) > 0) {
+            throw UserError("--set " + sides->first + " is given twice");
         }
+        result.push_back({sides->first, sides->second});
     }
     return result;
 }

@@ -30,8 +30,9 @@ public:
     void share_groups();
 
 private:
-    void sample_unfused();
+    /// Rows of a template: good ones or none, or else any.
     enum class Wanted { good, any };
+    void sample_unfused();
     void find_rows(std::size_t e, std::size_t i, Wanted wanted, TemplateExplorer::Scratch& scratch);
     void run(std::vector<TemplateExplorer::Job> jobs, Time until, Wanted wanted);
 
@@ -40,8 +41,8 @@ private:
     /// By distinct Einsum and class: templates in the order in which they are looked at.
     std::vector<std::vector<std::vector<std::uint32_t>>> order_;
     std::vector<std::vector<std::size_t>> next_;  ///< of each order
-    bool sampled_ = false;
-    std::vector<std::vector<char>> done_;  ///< by distinct Einsum and template
+    std::vector<std::vector<char>> done_;         ///< by distinct Einsum and template
+    bool sampled_ = false;                        ///< sample_unfused()
     struct Kept {
         TemplateExplorer::Result result;
         decltype(TemplateEntry::tiles) tiles;  ///< its groups are rows of these

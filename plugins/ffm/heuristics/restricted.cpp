@@ -1,11 +1,13 @@
 // Run::find_restricted(): mappings from smaller mapspaces, where overlaps bring so many templates
 // that all of them take long.
+#include <algorithm>
+
 #include "../run.hpp"
 
 namespace tessera::ffm {
 namespace {
 
-/// Of a limit in time, with what came before; and without one, in seconds.
+/// Of a limit in time, with what came before; and of each run, in seconds.
 constexpr double share_of_unfused = 0.2, share_of_all = 0.5, longest_s = 10;
 
 }  // namespace
@@ -35,8 +37,9 @@ void Run::find_in(const mapspace::MapSpaceOptions& mapspace, double share,
     mapper::Options o = options_within();
     o.mapspace = mapspace;
     o.budget.max_memory_bytes = options_.budget.max_memory_bytes;
-    o.budget.max_time_s = longest_s;
     limit_until(share, 1, o.budget);
+    const double limit_s = o.budget.max_time_s;
+    o.budget.max_time_s = limit_s > 0 ? std::min(limit_s, longest_s) : longest_s;
     Run run(problem_, *context_.model, o);
     take_best_of(run, step);
 }

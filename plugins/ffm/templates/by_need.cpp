@@ -58,11 +58,11 @@ void Run::make_templates_by_need(const std::vector<std::size_t>& einsums) {
             }
         }
     };
-    const auto sum_of = [&](const auto& costs) {
+    const auto least_of_all = [&] {
         double product = 1;
         for (std::size_t q = 0; q < n; ++q) {
             double sum = 0;
-            for (const std::vector<double>& of : costs) {
+            for (const std::vector<double>& of : least) {
                 sum += of[q];
             }
             product *= sum;
@@ -95,7 +95,7 @@ void Run::make_templates_by_need(const std::vector<std::size_t>& einsums) {
     };
     for (const Turn& turn : turns) {
         look_for_least(turn.of_least);
-        report_bound(sum_of(least));
+        report_bound(least_of_all());
         std::vector<std::shared_ptr<std::vector<TemplateEntry>>> few;
         for (std::size_t e = 0; e < spaces_.size(); ++e) {
             few.push_back(spaces_[e].templates);
