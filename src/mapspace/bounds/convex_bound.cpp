@@ -12,6 +12,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "formula_values.hpp"
+
 namespace tessera::mapspace {
 
 using model::Formula;
@@ -117,6 +119,25 @@ bool ConvexBound::add_products(ChainBounds& bounds, const Formula& f, double sca
     return true;
 }
 
+/// What a maximum is at least. Branches that take nothing away are quick to bound.
+double ConvexBound::least_maximum(ChainBounds& bounds, std::span<const Formula> branches) {
+    const model::FormulaPool& pool = bounds.pool();
+    const auto least = [&](bool all) {
+        double out = 0;
+        for (const Formula& b : branches) {
+            const bool quick =
+                b.is_constant() ||
+                std::ranges::all_of(pool.terms(b), [](const auto& t) { return t.coefficient > 0; });
+            if (all || quick) {
+                out = std::max(out, bounds.never_above(b, {}).constant_value());
+            }
+        }
+        return out;
+    };
+    const double quick = least(false);
+    return quick > 0 ? quick : least(true);
+}
+
 /// Terms of something that is nowhere above scale * f, if anything can be said.
 void ConvexBound::add_sum(ChainBounds& bounds, const Formula& f, double scale, Problem& to) const {
     Sum sum{to.terms.size(), 0, 0};
@@ -146,25 +167,83 @@ void ConvexBound::add_sum(ChainBounds& bounds, const Formula& f, double scale, P
     to.sums.push_back(sum);
 }
 
-void ConvexBound::prepare(model::FormulaPool& pool, std::span<const TileShapeSymbol> symbols,
-                          std::span<const TileShapeConstraint> constraints,
-                          std::span<const Formula> quantities) {
+void ConvexBound::take_symbols(std::span<const TileShapeSymbol> symbols) {
     symbols_.assign(symbols.begin(), symbols.end());
     log_bound_.clear();
     for (const TileShapeSymbol& s : symbols) {
         log_bound_.push_back(std::log(static_cast<double>(s.bound)));
     }
-    ChainBounds bounds(pool, symbols);
-    prepare(bounds, constraints, quantities, ChainBounds::CompensatingTerm::surest, surest_);
-    closest_.valid = false;
-    if (surest_.choice) {
-        prepare(bounds, constraints, quantities, ChainBounds::CompensatingTerm::closest, closest_);
+    n_cases_ = 0;
+}
+
+void ConvexBound::prepare(model::FormulaPool& pool, std::span<const TileShapeSymbol> symbols,
+                          std::span<const TileShapeConstraint> constraints,
+                          std::span<const Formula> quantities) {
+    take_symbols(symbols);
+    prepare_case(pool, constraints, quantities, {});
+}
+
+bool ConvexBound::prepare_cases(model::FormulaPool& pool, std::span<const TileShapeSymbol> symbols,
+                                std::span<const TileShapeConstraint> constraints,
+                                std::span<const Formula> quantities) {
+    const model::SymbolSet of_cases = symbols_of_cases(pool, symbols, constraints, quantities);
+    if (of_cases.empty()) {
+        return false;
+    }
+    take_symbols(symbols);
+    for_each_case(symbols, of_cases, [&](const KnownTiles& known) {
+        prepare_case(pool, constraints, quantities, known);
+    });
+    return true;
+}
+
+void ConvexBound::prepare_case(model::FormulaPool& pool,
+                               std::span<const TileShapeConstraint> constraints,
+                               std::span<const Formula> quantities, const KnownTiles& known) {
+    std::vector<TileShapeConstraint> own_constraints(constraints.begin(), constraints.end());
+    std::vector<Formula> own_quantities(quantities.begin(), quantities.end());
+    const auto put = [&](Formula& f) { f = with_values(pool, f, known.symbols, known.values); };
+    for (TileShapeConstraint& c : own_constraints) {
+        put(c.formula);
+        if (c.below) {
+            put(*c.below);
+        }
+    }
+    std::ranges::for_each(own_quantities, put);
+    if (cases_.size() == n_cases_) {
+        cases_.emplace_back();
+    }
+    Case& to = cases_[n_cases_++];
+    ChainBounds bounds(pool, symbols_);
+    using Rule = ChainBounds::CompensatingTerm;
+    prepare(bounds, own_constraints, own_quantities, known, to.surest, Rule::surest);
+    to.closest.valid = false;
+    if (to.surest.choice) {
+        prepare(bounds, own_constraints, own_quantities, known, to.closest, Rule::closest);
+    }
+}
+
+/// Other tile shapes of the rank variable lie on one side or the other.
+void ConvexBound::add_known(const KnownTiles& known, Problem& to) const {
+    for (const int s : known.symbols) {
+        const TileShapeSymbol& symbol = symbols_[static_cast<std::size_t>(s)];
+        const bool alone = (symbol.outer < 0 || known.symbols.has(symbol.outer)) &&
+                           (symbol.inner < 0 || known.symbols.has(symbol.inner));
+        if (alone) {
+            continue;
+        }
+        const Power own{1, s, 1};
+        const double value = known.values[static_cast<std::size_t>(s)];
+        Sum most{to.terms.size(), to.terms.size() + 1, 0};
+        to.terms.push_back(over_trips(1 / value, {&own, 1}, to));
+        to.sums.push_back(most);
+        to.at_least_one.push_back(over_trips(1 / value, {&own, 1}, to));
     }
 }
 
 void ConvexBound::prepare(ChainBounds& bounds, std::span<const TileShapeConstraint> constraints,
-                          std::span<const Formula> quantities,
-                          ChainBounds::CompensatingTerm compensating_term, Problem& to) const {
+                          std::span<const Formula> quantities, const KnownTiles& known, Problem& to,
+                          ChainBounds::CompensatingTerm compensating_term) const {
     const model::FormulaPool& pool = bounds.pool();
     to.compensating_term = compensating_term;
     to.valid = true;
@@ -188,12 +267,13 @@ void ConvexBound::prepare(ChainBounds& bounds, std::span<const TileShapeConstrai
             q.maximum && std::any_of(to.sums.begin() + static_cast<std::ptrdiff_t>(q.first),
                                      to.sums.end(), [](const Sum& s) { return s.constant < 0; });
         if (lacking) {
-            q.least = bounds.never_above(f, {}).constant_value();
+            q.least = least_maximum(bounds, branches);
         }
         to.valid = to.valid && q.first < q.last;
         to.quantities.push_back(q);
     }
     to.first_condition = to.sums.size();
+    add_known(known, to);
     for (const TileShapeConstraint& c : constraints) {
         const bool upper = c.relation == Relation::less_equal || c.relation == Relation::less;
         if (!(c.limit > 0) || c.formula.is_constant() || pool.is_max(c.formula)) {

@@ -15,6 +15,7 @@
 #include <span>
 #include <vector>
 
+#include "known_tiles.hpp"
 #include "tessera/mapspace/tile_shapes.hpp"
 #include "tessera/model/formula_pool.hpp"
 #include "tile_shapes_bounds.hpp"
@@ -28,6 +29,11 @@ public:
     void prepare(model::FormulaPool& pool, std::span<const TileShapeSymbol> symbols,
                  std::span<const TileShapeConstraint> constraints,
                  std::span<const model::Formula> quantities);
+    /// The same problem, case by case, if there are cases: where an extent such as p + r - 1 takes
+    /// something away and r has few values, no convex function is close to all at once.
+    bool prepare_cases(model::FormulaPool& pool, std::span<const TileShapeSymbol> symbols,
+                       std::span<const TileShapeConstraint> constraints,
+                       std::span<const model::Formula> quantities);
     /// A number that the product of all (quantity + offset) does not go below on rows that meet
     /// the constraints; at least 0. Ends early with a number that is `enough`, and where it is
     /// clear that there is none; with `closest` only with the former.
@@ -88,6 +94,11 @@ private:
         std::vector<Term> at_least_one;   ///< further conditions
     };
 
+    /// By compensating term: the larger bound may be that of either.
+    struct Case {
+        Problem surest, closest;
+    };
+
     Term over_trips(double coefficient, std::span<const Power> tiles, Problem& to) const;
     std::optional<Power> extent_below(const model::FormulaPool& pool,
                                       const model::Formula& extent) const;
@@ -95,10 +106,17 @@ private:
                       std::vector<Power>& to) const;
     bool add_products(ChainBounds& bounds, const model::Formula& f, double scale,
                       model::Formula& rest, Problem& to) const;
+    static double least_maximum(ChainBounds& bounds, std::span<const model::Formula> branches);
     void add_sum(ChainBounds& bounds, const model::Formula& f, double scale, Problem& to) const;
+    void add_known(const KnownTiles& known, Problem& to) const;
     void prepare(ChainBounds& bounds, std::span<const TileShapeConstraint> constraints,
-                 std::span<const model::Formula> quantities,
-                 ChainBounds::CompensatingTerm compensating_term, Problem& to) const;
+                 std::span<const model::Formula> quantities, const KnownTiles& known, Problem& to,
+                 ChainBounds::CompensatingTerm compensating_term) const;
+    void take_symbols(std::span<const TileShapeSymbol> symbols);
+    void prepare_case(model::FormulaPool& pool, std::span<const TileShapeConstraint> constraints,
+                      std::span<const model::Formula> quantities, const KnownTiles& known);
+    double least_of_case(const Case& one, std::span<const double> offsets, double enough,
+                         bool closest);
     double least_of_one(std::span<const double> offsets, double enough, bool closest);
     double share_left(std::span<const double> offsets);
     double solve(double goal, bool closest);
@@ -129,7 +147,8 @@ private:
 
     std::vector<TileShapeSymbol> symbols_;
     std::vector<double> log_bound_;  ///< by symbol
-    Problem surest_, closest_;  ///< by compensating term: the larger bound may be that of either
+    std::vector<Case> cases_;        ///< more than there are: they keep their memory
+    std::size_t n_cases_ = 0;
     const Problem* problem_ = nullptr;  ///< that is being solved
 
     // One call's problem.

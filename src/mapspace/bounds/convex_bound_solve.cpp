@@ -394,8 +394,22 @@ void ConvexBound::start() {
 }
 
 double ConvexBound::least(std::span<const double> offsets, double enough, bool closest) {
+    double out = infinity;
+    for (std::size_t c = 0; c < n_cases_; ++c) {
+        // More than another case says is of no use.
+        const double of_use = std::min(enough, out);
+        out = std::min(out, least_of_case(cases_[c], offsets, of_use, closest));
+        if (out == 0) {
+            break;
+        }
+    }
+    return out;
+}
+
+double ConvexBound::least_of_case(const Case& one, std::span<const double> offsets, double enough,
+                                  bool closest) {
     double best = 0;
-    for (const Problem* p : {&surest_, &closest_}) {
+    for (const Problem* p : {&one.surest, &one.closest}) {
         if (p->valid && best < enough) {
             problem_ = p;
             best = std::max(best, least_of_one(offsets, enough, closest));

@@ -419,6 +419,53 @@ Formula ChainBounds::bound_polynomial(const Formula& f, const SymbolSet& known, 
     return result;
 }
 
+/// A part such as (2 - 1/p) (2 - 1/q), which rises with p: it is least where p is. Negative terms
+/// then meet the positive ones that they belong to.
+void ChainBounds::eliminate_rising(std::vector<Term>& terms) {
+    if (std::ranges::none_of(terms, [](const Term& t) { return t.coefficient < 0.0; })) {
+        return;
+    }
+    std::vector<int> part;
+    find_parts(terms, part);
+    for (const int s : outside_in_) {
+        for (std::size_t i = 0; i < terms.size();) {
+            const bool gone = terms[i].coefficient < 0.0 &&
+                              pool_.monomial(terms[i].monomial).mask.has(s) &&
+                              eliminate_rising(terms, part, part[i], s);
+            if (gone) {
+                find_parts(terms, part);
+            }
+            i = gone ? 0 : i + 1;
+        }
+    }
+}
+
+/// Of one part. False if it is not known to rise.
+bool ChainBounds::eliminate_rising(std::vector<Term>& terms, std::span<const int> part, int of,
+                                   int symbol) {
+    slope_.clear();
+    for (std::size_t i = 0; i < terms.size(); ++i) {
+        const int e = pool_.monomial(terms[i].monomial).exponents.get(symbol);
+        if (part[i] == of && e != 0) {
+            slope_.push_back({terms[i].coefficient * e, terms[i].monomial});
+        }
+    }
+    const auto low = [this](MonomialId p, MonomialId n) { return ratio_low(p, n); };
+    if (slope_.empty() || !model::covers_negative_terms(slope_, low, shares_)) {
+        return false;
+    }
+    std::vector<Term> one, rest;
+    for (std::size_t i = 0; i < terms.size(); ++i) {
+        (part[i] == of ? one : rest).push_back(terms[i]);
+    }
+    const TileShapeSymbol& known = symbols_[static_cast<std::size_t>(symbol)];
+    eliminate_from(one, symbol, 1, known.outer, known.inner, Side::low);
+    rest.insert(rest.end(), one.begin(), one.end());
+    terms.swap(rest);
+    merge(terms);
+    return true;
+}
+
 /// c m - d n >= (c - d / low) m where m >= low n: positive terms pay for negative ones, as far as
 /// they can. At (m, n) this takes (m / (low n) - 1) d n too much. True if there was a choice.
 bool ChainBounds::pay_negative_terms(std::vector<Term>& terms, CompensatingTerm rule) const {
@@ -470,6 +517,7 @@ std::optional<ChainBounds::PlainSum> ChainBounds::plain_below(const Formula& f,
         return std::nullopt;
     }
     merge(terms);
+    eliminate_rising(terms);
     out.choice = pay_negative_terms(terms, compensating_term);
     for (const Term& t : terms) {
         if (t.monomial == 0) {

@@ -60,6 +60,9 @@ private:
     model::Formula bound_polynomial(const model::Formula& f, const model::SymbolSet& known,
                                     Side side);
     bool surely_positive(const model::Formula& f);
+    void eliminate_rising(std::vector<model::Term>& terms);
+    bool eliminate_rising(std::vector<model::Term>& terms, std::span<const int> part, int of,
+                          int symbol);
     bool pay_negative_terms(std::vector<model::Term>& terms,
                             CompensatingTerm compensating_term) const;
     void drop_ceilings(std::vector<model::Term>& terms, const model::SymbolSet& known);

@@ -219,6 +219,11 @@ TileShapeProblem problem_of_bounds(const ShapeContext& c, const arch::Path& path
         uneven |= workload::RankVariableMask{prologues} << v;
     }
     TileShapeProblem p = shape_problem(c, path, tmpl, f, table, uneven);
+    for (std::size_t s = 0; s < p.symbols.size(); ++s) {
+        if ((uneven >> tmpl.symbols[s].rank_variable & 1) != 0) {
+            p.symbols[s].choice = TileChoice::every_integer;  // an average divides nothing
+        }
+    }
     p.best_effort.clear();
     p.objectives = costs(c, f);
     return p;

@@ -477,9 +477,15 @@ double TileShapeExplorer::convex_bound(const TileShapeProblem& problem,
                                        std::span<const Formula> quantities,
                                        std::span<const double> completions, double enough,
                                        bool closest) {
-    impl_->convex.prepare(model::FormulaPool::current(), problem.symbols, problem.constraints,
-                          quantities);
-    return impl_->convex.least(completions, enough, closest);
+    model::FormulaPool& pool = model::FormulaPool::current();
+    ConvexBound& convex = impl_->convex;
+    convex.prepare(pool, problem.symbols, problem.constraints, quantities);
+    const double whole = convex.least(completions, enough, closest);
+    if (!closest || whole >= enough ||
+        !convex.prepare_cases(pool, problem.symbols, problem.constraints, quantities)) {
+        return whole;
+    }
+    return std::max(whole, convex.least(completions, enough, true));
 }
 
 std::string TileShapeExplorer::space(std::span<const TileShapeSymbol> symbols) {
