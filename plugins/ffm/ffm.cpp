@@ -143,10 +143,15 @@ void Run::end_early() {
 }
 
 void Run::search_all() {
+    open_paths();
+    bound_network();
     find_by_parts();
+    bound_network();
     if (problem_.workload->einsums.size() >= long_cascade) {
         find_restricted();
     }
+    bound_network();
+    network_bound_.reset();
     open();
     if (result_.reasons.empty()) {
         take_start();
@@ -165,6 +170,18 @@ void Run::search_all() {
     }
 }
 
+void Run::open_paths() {
+    const base::StopScope scope({watch_.stop(), first_until()});
+    EqualEinsums equal;
+    for (std::size_t e = 0; e < problem_.workload->einsums.size(); ++e) {
+        base::poll_stop();
+        EinsumSpace& space = spaces_.emplace_back(open_einsum(context_, static_cast<int>(e)));
+        if (context_.switches.equal_einsums && !space.paths.empty()) {
+            space.same = equal.first(space);
+        }
+    }
+}
+
 void Run::open() {
     const PhaseTimer timer(*this, "templates");
     const workload::Workload& w = *problem_.workload;
@@ -175,17 +192,13 @@ void Run::open() {
     recorder_.set_einsums(names);
     telemetry::Phase& opening = recorder_.begin_phase("templates", w.einsums.size(), "Einsums");
     const base::StopScope scope({watch_.stop(), first_until()});
-    EqualEinsums equal;
     const std::size_t most = !by_need_applies()                ? unlimited_templates
                              : context_.switches.all_templates ? many_templates
                                                                : 0;
     std::vector<std::size_t> many;
     for (std::size_t e = 0; e < w.einsums.size(); ++e) {
         base::poll_stop();
-        EinsumSpace& space = spaces_.emplace_back(open_einsum(context_, static_cast<int>(e)));
-        if (context_.switches.equal_einsums && !space.paths.empty()) {
-            space.same = equal.first(space);
-        }
+        EinsumSpace& space = spaces_[e];
         if (space.same != e) {
             space.templates = spaces_[space.same].templates;
         } else if (!given_.empty()) {

@@ -21,6 +21,7 @@
 #include "result.hpp"
 #include "row_search.hpp"
 #include "saved.hpp"
+#include "templates/network_bound.hpp"
 #include "tessera/base/same_cost.hpp"
 #include "tessera/mapspace/join.hpp"
 #include "tessera/search/watch.hpp"
@@ -97,10 +98,16 @@ private:
         options_.progress ? options_.progress(line) : recorder_.log(line);
     }
 
+    void open_paths();
     void open();
     // templates/by_need.cpp
     /// Of Einsums that have too many templates, those that are of use (docs/ffm.md, section 1).
     bool by_need_applies() const;
+    /// A long cascade of Einsums whose tiles overlap.
+    bool is_network() const;
+    // templates/network_bound.cpp
+    /// A bound of one from its Einsums, each by itself, before all their templates are made.
+    void bound_network();
     void make_templates_by_need(const std::vector<std::size_t>& einsums);
     /// A mapping of these templates, by a run of its own.
     void find_among(const std::vector<std::shared_ptr<std::vector<TemplateEntry>>>& templates);
@@ -392,6 +399,7 @@ private:
     std::string saved_perfect_;
     Incumbent incumbent_;
     std::vector<EinsumSpace> spaces_;
+    std::optional<NetworkBound> network_bound_;
     std::unique_ptr<Exploration> exploration_;
     mapper::Result result_;
     Clock::time_point start_ = Clock::now();

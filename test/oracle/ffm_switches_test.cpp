@@ -66,10 +66,14 @@ mapper::Options options_of(const oracle::Instance& drawn, std::uint64_t turn) {
 }
 
 /// At least 200 instances per name, each solved once with everything on.
-void without_changes_nothing(const std::vector<std::string>& names) {
+/// `persistent`: half of the problems have persistent inputs.
+void without_changes_nothing(const std::vector<std::string>& names, bool persistent = false) {
     const std::vector<std::uint64_t> all = seeds();
     for (std::size_t i = 0; i < all.size(); i += 2) {
-        const oracle::Instance drawn = oracle::random_instance(all[i]);
+        oracle::Instance drawn = oracle::random_instance(all[i]);
+        if (persistent && i % 4 == 0) {
+            drawn.yaml = oracle::with_persistent_inputs(drawn.yaml);
+        }
         const oracle::LoadedInstance instance(drawn.yaml);
         mapper::Options options = options_of(drawn, i / 2);
         const Metric metric = options.metrics.front();
@@ -196,7 +200,7 @@ BOOST_AUTO_TEST_CASE(loose_class_bounds_first_change_no_optimum) {
 
 // Without the first: templates by need, even where there are few.
 BOOST_AUTO_TEST_CASE(templates_by_need_change_no_optimum) {
-    without_changes_nothing({"all-templates", "templates-by-need"});
+    without_changes_nothing({"all-templates", "templates-by-need"}, true);
 }
 
 BOOST_AUTO_TEST_CASE(templates_by_need_are_fewer_and_find_what_a_start_does_not) {
@@ -233,6 +237,46 @@ BOOST_AUTO_TEST_CASE(templates_by_need_are_fewer_and_find_what_a_start_does_not)
     BOOST_TEST(better > searched / 10);
     BOOST_TEST_MESSAGE(searched << " searches, " << fewer << " with fewer templates, " << better
                                 << " better than their start");
+}
+
+// As of long cascades of convolutions: without the switch, of all. Whatever is reported holds.
+BOOST_AUTO_TEST_CASE(bounds_before_templates_are_made_are_below_the_optimum) {
+    const std::uint64_t from = tessera::test::setting("TESSERA_SOAK_FROM", 8'300'000);
+    const std::uint64_t n = tessera::test::setting("TESSERA_SOAK", 60);
+    int searched = 0, persistent = 0, close = 0;
+    for (std::uint64_t seed = from; seed < from + n; ++seed) {
+        oracle::Instance drawn =
+            seed % 2 == 0 ? oracle::random_instance(seed) : oracle::random_residual_instance(seed);
+        if (seed % 4 < 2) {
+            drawn.yaml = oracle::with_persistent_inputs(drawn.yaml);
+        }
+        const oracle::LoadedInstance instance(
+            drawn.yaml, seed % 2 == 0 ? arch::Compat::accelforge : arch::Compat::none);
+        mapper::Options options = options_of(drawn, static_cast<std::size_t>(seed));
+        const Metric metric = options.metrics.front();
+        mapper::Result best;
+        telemetry::Recorder recorder;
+        try {
+            best = run(instance.problem, options);
+            options.without = {"all-templates"};
+            options.recorder = &recorder;
+            run(instance.problem, options);
+        } catch (const NoLegalMapping&) {
+        }
+        if (best.solutions.empty()) {
+            continue;
+        }
+        const double optimum = value(best, metric);
+        BOOST_TEST(recorder.bound() <= optimum * (1 + rounding),
+                   "seed " << seed << ": bound " << recorder.bound() << ", optimum " << optimum);
+        ++searched;
+        persistent += seed % 4 < 2;
+        close += recorder.bound() > 0.9 * optimum;
+    }
+    BOOST_TEST(persistent * 4 > searched);
+    BOOST_TEST(close * 2 > searched);
+    BOOST_TEST_MESSAGE(searched << " searches, " << persistent << " with persistent tensors, "
+                                << close << " bounds within a tenth");
 }
 
 // The brute force of full_test judges the same way through the search.

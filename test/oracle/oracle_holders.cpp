@@ -101,8 +101,8 @@ private:
         const bool forced = options_.force_memory_hierarchy_order &&
                             at(path_.levels, upper.level).force_memory_hierarchy_order &&
                             at(path_.levels, lower.level).force_memory_hierarchy_order &&
-                            !at(tensors_, upper.tensor)->persistent &&
-                            !at(tensors_, lower.tensor)->persistent;
+                            !(upper.backing && at(tensors_, upper.tensor)->persistent) &&
+                            !(lower.backing && at(tensors_, lower.tensor)->persistent);
         return !forced && !(upper.backing && at(tensors_, upper.tensor)->fusable) &&
                upper.tensor != lower.tensor;
     }
@@ -181,7 +181,7 @@ private:
 
 bool stands_first(const Path& path, const Holder& h) {
     return h.level == path.first_memory() ||
-           path.einsum.tensors[static_cast<std::size_t>(h.tensor)].persistent;
+           (h.backing && path.einsum.tensors[static_cast<std::size_t>(h.tensor)].persistent);
 }
 
 bool enumerate_holders(const Path& path, const MapSpaceOptions& options, const HolderSink& sink) {

@@ -21,7 +21,8 @@ using HolderSink = std::function<bool(const std::vector<Holder>&)>;
 bool enumerate_holders(const arch::Path& path, const mapspace::MapSpaceOptions& options,
                        const HolderSink& sink);
 
-/// A holder of the outermost memory or of a persistent tensor: no loop stands above it (H3).
+/// A holder of the outermost memory or the backing holder of a persistent tensor: no loop stands
+/// above it (H3).
 bool stands_first(const arch::Path& path, const Holder& h);
 
 }  // namespace tessera::oracle

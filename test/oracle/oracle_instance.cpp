@@ -445,6 +445,12 @@ std::string shuffled_ranks(const std::string& projection, Random& order) {
     return projection.front() + text + projection.back();
 }
 
+std::string with_persistent_inputs(const std::string& yaml) {
+    const std::string section = "\nworkload:\n";
+    const std::size_t at = yaml.find(section) + section.size();
+    return yaml.substr(0, at) + "  persistent_tensors: Inputs - Intermediates\n" + yaml.substr(at);
+}
+
 LoadedInstance::LoadedInstance(const std::string& yaml, arch::Compat compat) {
     namespace fs = std::filesystem;
     std::string name = (fs::temp_directory_path() / "tessera-oracle-XXXXXX").string();

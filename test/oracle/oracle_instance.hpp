@@ -40,6 +40,9 @@ Instance random_state_instance(std::uint64_t seed);
 /// One or two Einsums with two on-chip memories and larger bounds: templates with many tile shapes.
 Instance random_large_instance(std::uint64_t seed);
 
+/// The problem with what it reads and does not make as persistent tensors.
+std::string with_persistent_inputs(const std::string& yaml);
+
 /// "[m, k]" or "{C: c, H: p + r}" with its ranks in the order of a random draw.
 std::string shuffled_ranks(const std::string& projection, Random& order);
 

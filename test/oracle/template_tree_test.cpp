@@ -41,9 +41,9 @@ public:
         const std::vector<double> none(1, 0.0), energy{outside_j}, both{outside_j, 0.0};
         const std::span<const model::Formula> all(costs);
         constexpr double infinity = std::numeric_limits<double>::infinity();
-        return {explorer_.convex_bound(problem, all.subspan(0, 1), energy, infinity),
-                explorer_.convex_bound(problem, all.subspan(1, 1), none, infinity),
-                explorer_.convex_bound(problem, all, both, infinity)};
+        return {explorer_.convex_bound(problem, all.subspan(0, 1), energy, infinity, true),
+                explorer_.convex_bound(problem, all.subspan(1, 1), none, infinity, true),
+                explorer_.convex_bound(problem, all, both, infinity, true)};
     }
 
     /// Infinite if no tile shapes are legal.
@@ -199,13 +199,15 @@ BOOST_AUTO_TEST_SUITE(template_tree)
 BOOST_AUTO_TEST_CASE(no_relaxation_costs_more_than_a_template_below_it) {
     const std::uint64_t from = tessera::test::setting("TESSERA_SOAK_FROM", 8'200'000);
     const std::uint64_t n = tessera::test::setting("TESSERA_SOAK", 60);
-    int paths = 0, overlapping = 0, bounded = 0, tight = 0, outside = 0;
+    int paths = 0, with_persistent = 0, overlapping = 0, bounded = 0, tight = 0, outside = 0;
     for (std::uint64_t seed = from; seed < from + n; ++seed) {
         const oracle::Instance drawn = seed % 3 == 0   ? oracle::random_instance(seed)
                                        : seed % 3 == 1 ? oracle::random_full_instance(seed)
                                                        : oracle::random_residual_instance(seed);
+        const bool persistent = seed % 4 == 1;
         const oracle::LoadedInstance instance(
-            drawn.yaml, seed % 3 == 0 ? arch::Compat::accelforge : arch::Compat::none);
+            persistent ? oracle::with_persistent_inputs(drawn.yaml) : drawn.yaml,
+            seed % 3 == 0 ? arch::Compat::accelforge : arch::Compat::none);
         const model::Problem& p = instance.problem;
         Judge judge(p, drawn.options);
         for (std::size_t e = 0; e < p.workload->einsums.size(); ++e) {
@@ -237,6 +239,7 @@ BOOST_AUTO_TEST_CASE(no_relaxation_costs_more_than_a_template_below_it) {
                                                     << " templates are missing, as "
                                                     << (missing.empty() ? "" : missing.front()));
                 ++paths;
+                with_persistent += persistent;
                 overlapping += moves(path);
                 outside += walk.outside_j.back() > 0;
                 bounded += walk.bounded;
@@ -246,13 +249,14 @@ BOOST_AUTO_TEST_CASE(no_relaxation_costs_more_than_a_template_below_it) {
     }
     if (tessera::test::setting("TESSERA_SOAK", 0) == 0) {
         BOOST_TEST(paths > 20);
+        BOOST_TEST(with_persistent > 5);
         BOOST_TEST(overlapping > 10);
         BOOST_TEST(outside > paths / 4);
     }
     BOOST_TEST(tight * 5 > bounded * 2);  // they say something
-    BOOST_TEST_MESSAGE(paths << " paths, " << overlapping << " with overlaps, " << bounded
-                             << " bounds, " << tight << " tight, " << outside
-                             << " with energy outside");
+    BOOST_TEST_MESSAGE(paths << " paths, " << with_persistent << " with persistent tensors, "
+                             << overlapping << " with overlaps, " << bounded << " bounds, " << tight
+                             << " tight, " << outside << " with energy outside");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -8,7 +8,8 @@ namespace tessera::ffm {
 namespace {
 
 /// Of a limit in time, with what came before; and of each run, in seconds.
-constexpr double share_of_unfused = 0.2, share_of_all = 0.5, longest_s = 10;
+constexpr double share_of_unfused = 0.2, share_of_no_loops = 0.35, share_of_all = 0.5,
+                 longest_s = 10;
 
 }  // namespace
 
@@ -25,6 +26,11 @@ void Run::find_restricted() {
         mapspace::MapSpaceOptions unfused = smaller;
         unfused.unfused = true;
         find_in(unfused, share_of_unfused, "without fusion");
+    }
+    if (options_.mapspace.max_fused_loops != 0) {
+        mapspace::MapSpaceOptions no_loops = smaller;
+        no_loops.max_fused_loops = 0;
+        find_in(no_loops, share_of_no_loops, "without fused loops");
     }
     if (options_.mapspace.line_buffers) {
         find_in(smaller, share_of_all, "without line buffers");

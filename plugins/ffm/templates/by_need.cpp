@@ -32,11 +32,14 @@ constexpr double equal_cost = 1e-6;
 
 }  // namespace
 
-bool Run::by_need_applies() const {
+bool Run::is_network() const {
     const workload::Workload& w = *problem_.workload;
+    return w.einsums.size() >= long_cascade && !w.index.nothing_overlaps;
+}
+
+bool Run::by_need_applies() const {
     // Of many different Einsums each may cost far more than its least: little would be left out.
-    const bool network = w.einsums.size() >= long_cascade && !w.index.nothing_overlaps;
-    return scalar() && !network && context_.switches.templates_by_need && given_.empty() &&
+    return scalar() && !is_network() && context_.switches.templates_by_need && given_.empty() &&
            outer_ == nullptr && !options_.mapspace.partial_tiles() &&
            options_.budget.max_evals == 0;
 }

@@ -32,6 +32,7 @@ TemplateSearch::TemplateSearch(const ExploreContext& context, const EinsumSpace&
     }
     for (std::size_t p = 0; p < trees_.size(); ++p) {
         crossings_j_.push_back(crossings(p));
+        times_s_.push_back(outermost_time(p));
     }
     below_ = root();
 }
@@ -62,13 +63,32 @@ std::vector<double> TemplateSearch::crossings(std::size_t path) {
     return out;
 }
 
+double TemplateSearch::outermost_time(std::size_t path) {
+    const mapspace::TemplateTree& tree = *trees_[path];
+    if (!c_.want_latency || !tree.applies()) {
+        return 0;
+    }
+    const auto outermost = tree.outermost_time();
+    if (!outermost) {
+        return 0;
+    }
+    const mapspace::MapSpaceOptions space = mapspace::TemplateTree::crossing_options();
+    const mapspace::ShapeContext context{c_.problem, &space, {}, false, true};
+    const auto table = mapspace::table_context(context, *outermost);
+    double least = infinity;
+    mapspace::enumerate_templates(*outermost, space, [&](const mapspace::Template& t) {
+        least = std::min(least, bound_of(context, {{0}, {0.0}, infinity}, table, t));
+    });
+    return least;
+}
+
 bool TemplateSearch::applies() const {
     return std::ranges::all_of(trees_, [](const auto& t) { return t->applies(); });
 }
 
 double TemplateSearch::bound_of(const mapspace::ShapeContext& context, const Goal& goal,
                                 const mapspace::TabulateContext& table,
-                                const mapspace::Template& tmpl) {
+                                const mapspace::Template& tmpl, double least_s) {
     pool_.clear();
     const model::FormulaScope scope(pool_);
     const model::TemplateFormulas f = c_.model->formulate(*c_.problem, *table.path, tmpl);
@@ -76,11 +96,34 @@ double TemplateSearch::bound_of(const mapspace::ShapeContext& context, const Goa
         mapspace::problem_of_bounds(context, *table.path, tmpl, f, table);
     std::vector<model::Formula> costs;
     for (const std::size_t q : goal.objectives) {
-        costs.push_back(problem.objectives[q]);
+        const bool latency = context.want_latency && q + 1 == problem.objectives.size();
+        costs.push_back(latency ? model::max(problem.objectives[q], least_s)
+                                : problem.objectives[q]);
     }
     problem.objectives = costs;
     // The closest: nodes are taken in the order of their bounds.
     return explorer_.convex_bound(problem, costs, goal.others, goal.cutoff, true);
+}
+
+double TemplateSearch::bound_of_member(const Goal& goal, std::size_t path,
+                                       const mapspace::Template& tmpl, Frontier& frontier) {
+    ++frontier.nodes;
+    pool_.clear();
+    const model::FormulaScope scope(pool_);
+    const mapspace::TabulateContext& table = tables_[path];
+    const model::TemplateFormulas f = c_.model->formulate(*c_.problem, *table.path, tmpl);
+    mapspace::TileShapeProblem problem =
+        mapspace::tile_shape_problem(c_, *table.path, tmpl, f, table);
+    problem.objectives = {problem.objectives[goal.objectives.front()]};
+    if (!problem.best_effort.empty()) {
+        const std::vector<double> levels = explorer_.best_effort_levels(problem, {});
+        if (levels.empty()) {
+            return infinity;
+        }
+        mapspace::fix_levels(levels, problem);
+    }
+    return explorer_.convex_bound(problem, problem.objectives, goal.others, frontier.least_found,
+                                  true);
 }
 
 double TemplateSearch::bound_of(const Goal& goal, const Node& node, Frontier& frontier) {
@@ -100,7 +143,7 @@ double TemplateSearch::bound_of(const Goal& goal, const Node& node, Frontier& fr
     }
     double least = infinity;
     for (const mapspace::Template& t : relaxation) {
-        least = std::min(least, bound_of(c_, above, table, t));
+        least = std::min(least, bound_of(c_, above, table, t, times_s_[node.path]));
     }
     return least;
 }
@@ -121,8 +164,16 @@ void TemplateSearch::complete(const Goal& goal, const Node& node, Frontier& fron
                               std::size_t most_members, const Sink& found) {
     trees_[node.path]->complete(node.holders, [&](const auto& all, const auto& members) {
         ++frontier.nodes;
-        const double bound = bound_of(c_, goal, tables_[node.path], all);
-        if (bound >= goal.cutoff) {
+        const double bound = bound_of(c_, goal, tables_[node.path], all, times_s_[node.path]);
+        if (bound >= goal.cutoff || (frontier.refine && bound >= frontier.least_found)) {
+            return;
+        }
+        if (frontier.refine) {
+            members([&](mapspace::Template&& t) {
+                const double least = std::max(bound, bound_of_member(goal, node.path, t, frontier));
+                frontier.least_found = std::min(frontier.least_found, least);
+                return bound < frontier.least_found;
+            });
             return;
         }
         frontier.least_found = std::min(frontier.least_found, bound);
@@ -195,6 +246,15 @@ TemplateSearch::Frontier TemplateSearch::root() const {
     return frontier;
 }
 
+TemplateSearch::Frontier TemplateSearch::root(std::size_t objective) const {
+    const bool energy = c_.want_energy && objective == 0;
+    Frontier frontier;
+    for (std::size_t p = 0; p < trees_.size(); ++p) {
+        frontier.open.push({p, {}, energy ? crossings_j_[p].front() : times_s_[p]});
+    }
+    return frontier;
+}
+
 void TemplateSearch::step(const Goal& goal, Frontier& frontier, const Sink& found) {
     const Node node = frontier.open.top();
     frontier.open.pop();
@@ -237,14 +297,16 @@ std::vector<TemplateEntry> TemplateSearch::take_found(double cutoff) {
     return out;
 }
 
-double TemplateSearch::least(std::size_t objective, std::size_t most_nodes) {
+double TemplateSearch::least(std::size_t objective, std::size_t most_nodes,
+                             const std::function<bool()>& pauses) {
     while (least_.size() <= objective) {
-        least_.push_back(root());
+        least_.push_back(root(least_.size()));
+        least_.back().refine = true;
     }
     Frontier& f = least_[objective];
     const Goal goal{{objective}, {0.0}, infinity};
     while (!f.open.empty() && f.nodes <= most_nodes &&
-           f.open.top().bound < f.least_found * close_to_least) {
+           f.open.top().bound < f.least_found * close_to_least && !pauses()) {
         step(goal, f, [](TemplateEntry&&, double) {});
     }
     const double open = f.open.empty() ? infinity : f.open.top().bound;

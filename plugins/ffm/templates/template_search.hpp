@@ -47,9 +47,11 @@ public:
     double bound() const {
         return below_.bound;
     }
-    /// What the Einsum costs at least, of one objective, as far as `most_nodes` show; another call
-    /// goes on.
-    double least(std::size_t objective, std::size_t most_nodes);
+    /// What the Einsum costs at least, of one objective, as far as `most_nodes` show, and as long
+    /// as `pauses` does not say so; another call goes on.
+    double least(
+        std::size_t objective, std::size_t most_nodes,
+        const std::function<bool()>& pauses = [] { return false; });
 
 private:
     struct Node {
@@ -67,20 +69,29 @@ private:
         std::priority_queue<Node, std::vector<Node>, Later> open;
         std::unordered_set<std::string> seen;
         std::size_t nodes = 0;
+        bool refine = false;  ///< what usage best effort asks for counts, too
         double bound = 0;
         double least_found = std::numeric_limits<double>::infinity();  ///< of complete templates
     };
     using Sink = std::function<void(TemplateEntry&&, double bound)>;
 
     Frontier root() const;
+    /// With what is known at once about one objective.
+    Frontier root(std::size_t objective) const;
     /// Looks below the first open node.
     void step(const Goal& goal, Frontier& frontier, const Sink& found);
     /// What the memories outside cost more than the relaxations of nodes at the level say.
     std::vector<double> crossings(std::size_t path);
+    /// What no mapping takes less than: the time of the outermost memory.
+    double outermost_time(std::size_t path);
     /// \returns infinity if there is nothing below the node, or nothing that is not known
     double bound_of(const Goal& goal, const Node& node, Frontier& frontier);
     double bound_of(const mapspace::ShapeContext& context, const Goal& goal,
-                    const mapspace::TabulateContext& table, const mapspace::Template& tmpl);
+                    const mapspace::TabulateContext& table, const mapspace::Template& tmpl,
+                    double least_s = 0);
+    /// Of one template, which has to use as much of the fan-outs as it can.
+    double bound_of_member(const Goal& goal, std::size_t path, const mapspace::Template& tmpl,
+                           Frontier& frontier);
     void expand(const Goal& goal, const Node& node, Frontier& frontier, std::vector<Node>& out);
     void complete(const Goal& goal, const Node& node, Frontier& frontier, std::size_t most_members,
                   const Sink& found);
@@ -93,6 +104,7 @@ private:
     mapspace::TileShapeExplorer explorer_;
     model::FormulaPool pool_;
     std::vector<std::vector<double>> crossings_j_;  ///< by path, level + 1
+    std::vector<double> times_s_;                   ///< by path, of the outermost memory
     Frontier below_;
     std::vector<Frontier> least_;                          ///< by objective
     std::vector<std::pair<double, TemplateEntry>> found_;  ///< with bounds

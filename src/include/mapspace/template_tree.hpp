@@ -34,7 +34,8 @@ public:
     TemplateTree& operator=(const TemplateTree&) = delete;
 
     /// Whether templates of this Einsum can be made so: one chain of memories in their order,
-    /// nothing but whole tiles in them, no copies or running states.
+    /// nothing but whole tiles in them, no copies or running states, and persistent tensors in the
+    /// outermost memory alone.
     bool applies() const;
 
     /// The node with one more holder, in every way.
@@ -60,6 +61,9 @@ public:
         double rest_j = 0;  ///< of tensors that `path` leaves out
     };
     std::optional<Crossing> crossing(int level) const;
+    /// The same for the time of the outermost memory: no mapping takes less than its templates. Of
+    /// the largest tensors that have to be there.
+    std::optional<arch::Path> outermost_time() const;
     static MapSpaceOptions crossing_options();
 
     /// Templates of which the node has all holders but those of the outermost memory, in families:

@@ -63,25 +63,9 @@ bool TemplateTree::Impl::has_crossings() const {
            });
 }
 
-arch::Path TemplateTree::Impl::crossing_path(int level, const std::vector<double>& energies,
-                                             TensorMask kept) const {
-    arch::Path out = path;
-    out.leaks.clear();
-    PathLevel outer = free_level(path.levels[static_cast<std::size_t>(first)]);
+/// One memory in place of all from the level on, with a register for what none of them holds.
+PathLevel TemplateTree::Impl::room_inside(int level, TensorMask kept) const {
     PathLevel inner = free_level(path.levels[static_cast<std::size_t>(level)]);
-    PathLevel compute = free_level(path.levels.back());
-    for (arch::PathAction& a : outer.actions) {
-        a.energy_j = 1;
-        a.values_per_action.assign(energies.size(), 1);
-        for (int t = 0; t < space.n_tensors; ++t) {
-            const bool counted =
-                (a.name == "write") == path.einsum.tensors[static_cast<std::size_t>(t)].output;
-            a.values_per_action[static_cast<std::size_t>(t)] =
-                counted ? 1 / energies[static_cast<std::size_t>(t)]
-                        : std::numeric_limits<double>::infinity();
-        }
-    }
-    // Each compute has a register for what no memory inside holds.
     double instances = 1, room = 0, registers = 0;
     std::vector<double>& bits = inner.bits_per_value;
     for (std::size_t l = 0; l < path.levels.size(); ++l) {
@@ -99,8 +83,35 @@ arch::Path TemplateTree::Impl::crossing_path(int level, const std::vector<double
     inner.size_bits = room + registers * instances;
     inner.keep = spec::Expression::constant(spec::Value(spec::TensorSet{kept}));
     inner.has_keep = true;
-    out.levels = {outer, inner, compute};
+    return inner;
+}
+
+arch::Path TemplateTree::Impl::crossing_path(int level, const std::vector<double>& energies,
+                                             TensorMask kept) const {
+    arch::Path out = path;
+    out.leaks.clear();
+    PathLevel outer = free_level(path.levels[static_cast<std::size_t>(first)]);
+    for (arch::PathAction& a : outer.actions) {
+        a.energy_j = 1;
+        a.values_per_action.assign(energies.size(), 1);
+        for (int t = 0; t < space.n_tensors; ++t) {
+            const bool counted =
+                (a.name == "write") == path.einsum.tensors[static_cast<std::size_t>(t)].output;
+            a.values_per_action[static_cast<std::size_t>(t)] =
+                counted ? 1 / energies[static_cast<std::size_t>(t)]
+                        : std::numeric_limits<double>::infinity();
+        }
+    }
+    out.levels = {outer, room_inside(level, kept), free_level(path.levels.back())};
     return out;
+}
+
+/// Of a tensor; of one with ranks of several variables, nothing that depends on these.
+double TemplateTree::Impl::least_values(int tensor) const {
+    double values = space.expression[tensor] == 0 ? 1 : 0;
+    for_each_bit(space.direct[tensor],
+                 [&](int v) { values *= static_cast<double>(space.bound(v)); });
+    return values;
 }
 
 MapSpaceOptions TemplateTree::crossing_options() {
@@ -120,10 +131,7 @@ std::optional<TemplateTree::Crossing> TemplateTree::crossing(int level) const {
     std::vector<std::size_t> order;
     for (std::size_t t = 0; t < n; ++t) {
         energies[t] = own.dearer_outside(level, static_cast<int>(t));
-        double values = own.space.expression[t] == 0 ? 1 : 0;
-        for_each_bit(own.space.direct[t],
-                     [&](int v) { values *= static_cast<double>(own.space.bound(v)); });
-        once[t] = energies[t] * values;
+        once[t] = energies[t] * own.least_values(static_cast<int>(t));
         if (energies[t] > 0) {
             order.push_back(t);
         }
@@ -143,6 +151,52 @@ std::optional<TemplateTree::Crossing> TemplateTree::crossing(int level) const {
         }
     }
     out.path = own.crossing_path(level, energies, kept);
+    return out;
+}
+
+std::optional<arch::Path> TemplateTree::outermost_time() const {
+    const Impl& own = *impl_;
+    const auto first = static_cast<std::size_t>(own.first);
+    const auto inner = std::find_if(own.path.levels.begin() + own.first + 1, own.path.levels.end(),
+                                    [](const PathLevel& l) { return l.kind == LevelKind::memory; });
+    if (!own.has_crossings() || inner == own.path.levels.end()) {
+        return std::nullopt;
+    }
+    const auto values = [&](int t) {
+        return own.least_values(t) *
+               own.path.levels[first].bits_per_value[static_cast<std::size_t>(t)];
+    };
+    std::vector<int> order;
+    for_each_bit(own.sets[first].must, [&](int t) { order.push_back(t); });
+    std::ranges::stable_sort(order, std::greater<>{}, values);
+    order.resize(std::min(order.size(), tensors_of_crossing));
+    TensorMask kept = 0;
+    for (const int t : order) {
+        kept |= TensorMask{1} << t;
+    }
+    arch::Path out = own.path;
+    out.leaks.clear();
+    PathLevel outer = own.path.levels[first];
+    outer.spatial.clear();
+    outer.size_bits = std::numeric_limits<double>::infinity();
+    outer.bank_bits = 0;
+    outer.skip_initial_output_write = true;
+    outer.keep = outer.may_keep = outer.back = {};
+    outer.has_keep = outer.has_may_keep = false;
+    for (arch::PathAction& a : outer.actions) {
+        a.energy_j = 0;
+        a.values_per_action.resize(static_cast<std::size_t>(own.space.n_tensors), 1);
+        for (int t = 0; t < own.space.n_tensors; ++t) {
+            const bool output = own.path.einsum.tensors[static_cast<std::size_t>(t)].output;
+            // Which memory holds partial sums decides how often they are read.
+            if ((kept >> t & 1) == 0 || (output && a.name == "read")) {
+                a.values_per_action[static_cast<std::size_t>(t)] =
+                    std::numeric_limits<double>::infinity();
+            }
+        }
+    }
+    const auto level = static_cast<int>(inner - own.path.levels.begin());
+    out.levels = {outer, own.room_inside(level, kept), free_level(own.path.levels.back())};
     return out;
 }
 

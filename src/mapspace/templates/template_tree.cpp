@@ -57,7 +57,12 @@ bool TemplateTree::Impl::plain_levels() const {
 }
 
 bool TemplateTree::Impl::plain_tensors() const {
-    return !space.copy && space.states == 0 && space.persistent == 0;
+    return !space.copy && space.states == 0;
+}
+
+/// They stand first wherever they are backed: in the outermost memory like all of its holders.
+bool TemplateTree::Impl::persistent_outermost() const {
+    return (space.persistent & ~sets[static_cast<std::size_t>(first)].must) == 0;
 }
 
 void TemplateTree::Impl::read_sets() {
@@ -124,6 +129,7 @@ Items TemplateTree::Impl::items_of(const Space& on, const Node& node) const {
         item.tensor = static_cast<std::int8_t>(t);
         item.level = static_cast<std::int8_t>(first);
         item.backing = item.must_keep = true;
+        item.persistent = (on.persistent >> t & 1) != 0;
         items.push_back(item);
     });
     for (std::size_t k = node.size(); k-- > 0;) {
@@ -152,16 +158,21 @@ void TemplateTree::Impl::templates(const Space& on, const Items& holders,
 
 TemplateTree::TemplateTree(const arch::Path& path, const MapSpaceOptions& options)
     : impl_(std::make_unique<Impl>(path, options)) {
-    if (applies()) {
-        impl_->read_sets();
-        impl_->relax_paths();
+    Impl& own = *impl_;
+    if (options.partial_tiles() || !own.plain_levels() || !own.plain_tensors()) {
+        return;
+    }
+    own.read_sets();
+    own.applies = own.persistent_outermost();
+    if (own.applies) {
+        own.relax_paths();
     }
 }
 
 TemplateTree::~TemplateTree() = default;
 
 bool TemplateTree::applies() const {
-    return !impl_->options.partial_tiles() && impl_->plain_levels() && impl_->plain_tensors();
+    return impl_->applies;
 }
 
 std::vector<TemplateTree::Node> TemplateTree::children(const Node& node) const {

@@ -18,6 +18,7 @@ struct TemplateTree::Impl {
 
     bool plain_levels() const;
     bool plain_tensors() const;
+    bool persistent_outermost() const;
     void read_sets();
     void relax_paths();
     /// That a value costs in the cheapest memory down to `top` that may keep the tensor.
@@ -25,7 +26,10 @@ struct TemplateTree::Impl {
     double dearer_outside(int level, int tensor) const;
     bool has_crossings() const;
     arch::Path crossing_path(int level, const std::vector<double>& energies, TensorMask kept) const;
+    arch::PathLevel room_inside(int level, TensorMask kept) const;
+    double least_values(int tensor) const;
     arch::Path relaxed(int top) const;
+    bool applies = false;
     bool fixed = false;  ///< no level's sets depend on the levels above
     Items items_of(const Space& on, const Node& node) const;
     std::optional<Choice> choice_of(const Node& node) const;
