@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "model/overlap.hpp"
 #include "oracle/oracle_instance.hpp"
 #include "oracle/pipeline_simulator.hpp"
 #include "oracle/points.hpp"
@@ -103,6 +104,16 @@ void judge(const oracle::LoadedInstance& instance, const oracle::Space& space,
         ++seen.reordered;
         return;
     }
+    double best_s = in_turn_s;
+    for (const std::vector<oracle::AtOnce>& overlap : overlaps) {
+        best_s = std::min(best_s, oracle::latency_s(space, tree, overlap));
+    }
+    const mapping::Mapping in_turn = mapping_of(space, tree, {});
+    const model::Overlapped made =
+        model::best_overlap(instance.problem, in_turn, model.evaluate(instance.problem, in_turn));
+    BOOST_TEST(made.complete);
+    BOOST_TEST(oracle::close(made.latency_s, best_s));
+    BOOST_TEST(oracle::close(model.evaluate(instance.problem, made.mapping).latency_s(), best_s));
     for (std::size_t i = 1; i < std::min<std::size_t>(overlaps.size(), 8); ++i) {
         const double expected_s = oracle::latency_s(space, tree, overlaps[i]);
         const mapping::Mapping mapping = mapping_of(space, tree, overlaps[i]);
@@ -176,7 +187,7 @@ BOOST_AUTO_TEST_CASE(pipelines_take_as_long_as_their_simulation) {
                                       oracle::random_full_instance);
     BOOST_TEST_MESSAGE(seen.pipelines << " pipelines, " << seen.full << " too full, " << seen.faster
                                       << " faster, " << seen.reordered << " reordered trees");
-    BOOST_TEST(seen.reordered * 10 < seen.pipelines);
+    BOOST_TEST(seen.reordered * 5 < seen.pipelines);
     BOOST_TEST(seen.pipelines > 50);
     BOOST_TEST(seen.full > 0);
     BOOST_TEST(seen.faster > 10);
@@ -188,7 +199,7 @@ BOOST_AUTO_TEST_CASE(pipelines_with_running_states_take_as_long_as_their_simulat
                                       oracle::random_state_instance);
     BOOST_TEST_MESSAGE(seen.pipelines << " pipelines, " << seen.full << " too full, " << seen.faster
                                       << " faster, " << seen.reordered << " reordered trees");
-    BOOST_TEST(seen.reordered * 10 < seen.pipelines);
+    BOOST_TEST(seen.reordered * 5 < seen.pipelines);
     BOOST_TEST(seen.pipelines > 50);
     BOOST_TEST(seen.full > 0);
     BOOST_TEST(seen.faster > 10);
