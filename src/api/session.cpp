@@ -15,6 +15,7 @@
 #include "api/traffic_view.hpp"
 #include "model/overflow.hpp"
 #include "telemetry/sampler.hpp"
+#include "tessera/model/pipelines.hpp"
 #include "tessera/search/open_space.hpp"
 #include "why_infeasible.hpp"
 
