@@ -271,12 +271,14 @@ private:
 
     void find_room() {
         for (const double room : rooms) {
-            if (over()) {
-                return;
-            }
-            const model::WeightedLoopTree view(next_weights(), room);
-            for (const mapper::Solution& solution : search(view, {}, share_each).solutions) {
-                take(solution.mapping, "with room for pipelines");
+            for (const Weights& weights : {Weights(), next_weights()}) {
+                if (over()) {
+                    return;
+                }
+                const model::WeightedLoopTree view(weights, room);
+                for (const mapper::Solution& solution : search(view, {}, share_each).solutions) {
+                    take(solution.mapping, "with room for pipelines");
+                }
             }
         }
     }

@@ -5,6 +5,9 @@
 namespace tessera::model {
 
 EinsumReport WeightedLoopTree::weighted(EinsumReport report) const {
+    if (weights_.empty()) {
+        return report;
+    }
     report.latency_s = 0;
     for (const ComponentReport& one : report.components) {
         const auto weight = weights_.find(one.component);
@@ -28,9 +31,8 @@ EinsumReport WeightedLoopTree::evaluate(const Problem& problem, const arch::Path
     return weighted(LoopTree::evaluate(problem, path, nodes));
 }
 
-TemplateFormulas WeightedLoopTree::formulate(const Problem& problem, const arch::Path& path,
-                                             const mapping::Template& tmpl) const {
-    TemplateFormulas result = LoopTree::formulate(problem, path, tmpl);
+Formula WeightedLoopTree::weighted_sum(const Problem& problem, const arch::Path& path,
+                                       const mapping::Template& tmpl) const {
     const PathTables tables(path, problem.compat);
     NestPlan plan;
     plan.build(tables, tmpl.nodes);
@@ -46,7 +48,15 @@ TemplateFormulas WeightedLoopTree::formulate(const Problem& problem, const arch:
                             Formula(weight->second * static_cast<double>(tables.n_instances));
         }
     }
-    result.latency_s = sum;
+    return sum;
+}
+
+TemplateFormulas WeightedLoopTree::formulate(const Problem& problem, const arch::Path& path,
+                                             const mapping::Template& tmpl) const {
+    TemplateFormulas result = LoopTree::formulate(problem, path, tmpl);
+    if (!weights_.empty()) {
+        result.latency_s = weighted_sum(problem, path, tmpl);
+    }
     for (OccupancyFormula& one : result.occupancies) {
         one.bits = one.bits * Formula(room_);
         one.least_bits = one.least_bits * Formula(room_);

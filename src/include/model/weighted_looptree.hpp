@@ -13,8 +13,8 @@ namespace tessera::model {
 /// Thread rule: pure, like every cost model.
 class WeightedLoopTree : public LoopTree {
 public:
-    /// `weights`: by component; others count nothing. `room`: templates need so many times the
-    /// space, so that what is found leaves some to pipelines.
+    /// `weights`: by component; others count nothing; none at all: the latency as it is. `room`:
+    /// templates need so many times the space, so that what is found leaves some to pipelines.
     explicit WeightedLoopTree(std::map<std::string, double> weights, double room = 1)
         : weights_(std::move(weights)), room_(room) {}
 
@@ -26,6 +26,8 @@ public:
 
 private:
     EinsumReport weighted(EinsumReport report) const;
+    Formula weighted_sum(const Problem& problem, const arch::Path& path,
+                         const mapping::Template& tmpl) const;
 
     std::map<std::string, double> weights_;
     double room_;
