@@ -12,6 +12,7 @@
 //                 grouped by what the join must know, and the exact join, bounded likewise; last
 //                 cutoff: the incumbent
 //   finish        LoopTrees of the winners, evaluated again by the cost model and checked
+//   overlap       with knob overlap=pipeline: what runs at once (overlap.cpp has its own map)
 //   later metric  of all mappings that are as good, the best by energy or latency
 //                 (later_metric.cpp)
 //   one Einsum with many templates: best-first branch and bound instead (one_einsum.cpp)
@@ -21,6 +22,7 @@
 #include <thread>
 
 #include "base/leave.hpp"
+#include "overlap.hpp"
 #include "run.hpp"
 #include "templates/open.hpp"
 #include "tessera/base/stop.hpp"
@@ -267,6 +269,14 @@ mapper::Solution Run::solution(const Groups& groups, const mapspace::JoinedMappi
 
 class Ffm : public mapper::Mapper {
 public:
+    static std::vector<plugin::Knob> knobs() {
+        return {plugin::Knob::choice(
+            "overlap", "none", {"none", "pipeline"},
+            "what runs at once: nothing, or branches below shared loops (docs/pipelines.md)")};
+    }
+    explicit Ffm(const plugin::KnobValues& knobs)
+        : pipelines_(knobs.text("overlap") == "pipeline") {}
+
     std::string name() const override {
         return "ffm";
     }
@@ -277,8 +287,12 @@ public:
             throw UserError("mapper 'ffm' explores formulas, and cost model '" + model.name() +
                             "' gives none; use --model looptree, or a mapper that only evaluates");
         }
-        return Run(problem, model, options).run();
+        return pipelines_ ? map_with_pipelines(problem, model, options)
+                          : Run(problem, model, options).run();
     }
+
+private:
+    bool pipelines_;
 };
 
 TESSERA_PLUGIN(tessera::mapper::Mapper, Ffm, "ffm",

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <set>
 
 #include "tessera/base/error.hpp"
 #include "tessera/mapping/assemble.hpp"
@@ -72,6 +71,13 @@ int inside(const Group& group) {
     return loops_of(group.chains.front()->place->path->einsum, group.plan.shared);
 }
 
+/// Those of them that are around other groups too.
+int outside(const Group& group) {
+    std::vector<LoopPlan> loops = group.plan.shared;
+    loops.resize(group.plan.outside);
+    return loops_of(group.chains.front()->place->path->einsum, loops);
+}
+
 }  // namespace
 
 ChainPlan chain_plan(const GroupPlan& plan, const std::string& einsum) {
@@ -124,8 +130,8 @@ std::optional<Group> Groups::best(const GroupPlan& plan) {
             return std::nullopt;
         }
     }
-    return plan.overlap == Overlap::pipelined && pipelines_ ? at_once(plan, choices)
-                                                            : in_turn(plan, choices);
+    return plan.overlap != Overlap::none && pipelines_ ? at_once(plan, choices)
+                                                       : in_turn(plan, choices);
 }
 
 Group Groups::in_turn(const GroupPlan& plan, const std::vector<Choices>& choices) const {
@@ -173,10 +179,20 @@ Group Groups::at_once(const GroupPlan& plan, const std::vector<Choices>& choices
         group.energy_j += group.chains.back()->report.energy_j();
         parts[i] = part_of(*group.chains.back());
     }
-    const double rounds = rounds_of(parts.front(), inside(group));
-    const PipelineCost cost = pipeline_cost(layer_.workload(), parts, all, rounds, mode_);
-    group.latency_s = cost.pipeline.latency_s;
-    group.stages = cost.schedule.overlap.stage;
+    const int around = inside(group);
+    model::Rounds rounds = model::rounds_of(parts, std::vector<int>(parts.size() - 1, around), all);
+    rounds.count = model::iterations(parts.front(), outside(group), around);
+    if (plan.overlap == Overlap::spread) {
+        const model::Stages stages =
+            model::stages_of(layer_.workload(), parts, all, {outside(group), around});
+        group.stages = stages.stage;
+        group.latency_s =
+            model::latency_of(model::with_circles(rounds, stages.circle), stages.stage);
+    } else {
+        const PipelineCost cost = pipeline_cost(layer_.workload(), parts, all, rounds, mode_);
+        group.latency_s = cost.pipeline.latency_s;
+        group.stages = cost.schedule.overlap.stage;
+    }
     return group;
 }
 
@@ -198,11 +214,12 @@ int Groups::misfit(std::span<const Group> groups, const std::vector<int>& shared
     for (std::size_t g = 0; g < groups.size(); ++g) {
         const Group& group = groups[g];
         const int end = begin + static_cast<int>(group.chains.size());
-        const bool pipelined = pipelines_ && group.plan.overlap == Overlap::pipelined;
+        const bool pipelined = pipelines_ && group.plan.overlap != Overlap::none;
         for (int i = begin; i < end; i = pipelined ? end : i + 1) {
             const Range range{i, pipelined ? end : i + 1};
             const std::vector<int> stages = pipelined ? group.stages : std::vector<int>{0};
-            if (fullest(parts, between, range, stages).share > 1) {
+            if (!model::fits(
+                    model::shares_held(layer_.workload(), parts, between, range, stages))) {
                 return static_cast<int>(g);
             }
         }
@@ -222,49 +239,6 @@ int common_loops(const Layer& layer, const std::vector<LoopPlan>& loops, std::si
     return n;
 }
 
-namespace {
-
-using mapping::TreeKind;
-using mapping::TreeNode;
-
-/// The only Einsum of a branch that is not split, or "".
-std::string einsum_of(const TreeNode& branch) {
-    const TreeNode& end = branch.children.back();
-    return end.kind == TreeKind::compute  ? end.einsum
-           : end.kind == TreeKind::nested ? einsum_of(end)
-                                          : "";
-}
-
-/// Makes the branches of these Einsums, which stand next to each other, a pipeline.
-bool make_pipeline(TreeNode& node, const std::set<std::string>& einsums) {
-    if (node.kind == TreeKind::sequential) {
-        const auto mine = [&](const TreeNode& branch) {
-            return einsums.count(einsum_of(branch)) > 0;
-        };
-        const auto first = std::find_if(node.children.begin(), node.children.end(), mine);
-        const auto last = std::find_if_not(first, node.children.end(), mine);
-        if (static_cast<std::size_t>(last - first) == einsums.size()) {
-            if (einsums.size() == node.children.size()) {
-                node.kind = TreeKind::pipeline;
-                return true;
-            }
-            TreeNode pipeline;
-            pipeline.kind = TreeKind::pipeline;
-            pipeline.children.assign(first, last);
-            TreeNode branch;
-            branch.kind = TreeKind::nested;
-            branch.children.push_back(std::move(pipeline));
-            *first = std::move(branch);
-            node.children.erase(first + 1, last);
-            return true;
-        }
-    }
-    return std::any_of(node.children.begin(), node.children.end(),
-                       [&](TreeNode& child) { return make_pipeline(child, einsums); });
-}
-
-}  // namespace
-
 mapping::Mapping tree(const std::vector<Group>& groups, const std::vector<int>& shared,
                       bool pipelines) {
     std::vector<mapping::Branch> branches;
@@ -283,9 +257,8 @@ mapping::Mapping tree(const std::vector<Group>& groups, const std::vector<int>& 
     }
     mapping::Mapping mapping = mapping::assemble(branches, between);
     for (const Group& group : groups) {
-        if (pipelines && group.plan.overlap == Overlap::pipelined && group.chains.size() > 1 &&
-            !make_pipeline(mapping.root, {group.plan.einsums.begin(), group.plan.einsums.end()})) {
-            throw Bug("the Einsums of a pipeline do not stand next to each other");
+        if (pipelines && group.plan.overlap != Overlap::none && group.chains.size() > 1) {
+            mapping::run_at_once(mapping, group.plan.einsums);
         }
     }
     return mapping;

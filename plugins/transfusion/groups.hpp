@@ -28,7 +28,8 @@ struct Costed {
 /// How the Einsums of a group get their computes and their times.
 enum class Overlap {
     none,       ///< one after the other
-    pipelined,  ///< at once
+    pipelined,  ///< at once, in DPipe's order
+    spread,     ///< at once, sharing all components a little at a time
 };
 
 /// Compute of each Einsum; many plans have one.
@@ -41,6 +42,8 @@ struct GroupPlan {
     std::vector<KeepPlan> kept, held;
     bool resident = false;
     Overlap overlap = Overlap::none;
+    /// Of the shared loops, the first so many are around other groups too.
+    std::size_t outside = 0;
     /// Compute of each Einsum; absent: DPipe (pipelined) or the metric (one after the other)
     /// chooses.
     SharedBinding binding;

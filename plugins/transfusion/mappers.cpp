@@ -20,12 +20,10 @@ namespace {
 std::vector<std::string> reasons_of(const Found& found, const model::Report& report,
                                     bool pipelines) {
     std::vector<std::string> reasons = found.notes;
-    const bool wanted = std::any_of(found.groups.begin(), found.groups.end(), [](const Group& g) {
-        return g.plan.overlap == Overlap::pipelined;
-    });
+    const bool wanted = std::any_of(found.groups.begin(), found.groups.end(),
+                                    [](const Group& g) { return g.plan.overlap != Overlap::none; });
     if (wanted && !pipelines) {
-        reasons.emplace_back(
-            "nothing runs at once: the model knows no pipelines (--model transfusion does)");
+        reasons.emplace_back("nothing runs at once: it does under --model transfusion alone");
     }
     for (const model::LatencyPart& part : model::latency_parts(report)) {
         if (part.einsums.size() > 1) {

@@ -261,13 +261,16 @@ private:
         }
     }
 
-    /// The plan as it is. With DPipe also what needs fewer copies: computes as FuseMax binds them,
-    /// and one Einsum after the other.
+    /// The plan as it is. With DPipe also what leaves no component idle, and what needs fewer
+    /// copies: computes as FuseMax binds them, and one Einsum after the other.
     void add_ways(GroupPlan plan, Ways& ways) {
         add_way(plan, ways);
         if (!transfusion() || plan.overlap == Overlap::none) {
             return;
         }
+        plan.overlap = Overlap::spread;
+        add_way(plan, ways);
+        plan.overlap = Overlap::pipelined;
         plan.binding = fixed_;
         add_way(plan, ways);
         plan.binding = nullptr;

@@ -62,6 +62,7 @@ GroupPlan attention_plan(const Layer& layer, std::vector<LoopPlan> outer, std::i
         plan.kept.push_back({state, depth + 1});
     }
     if (!alone) {
+        plan.outside = static_cast<std::size_t>(depth);
         plan.kept.push_back({"Q", depth});
         plan.kept.push_back({"AV", depth});
     }
@@ -71,6 +72,7 @@ GroupPlan attention_plan(const Layer& layer, std::vector<LoopPlan> outer, std::i
 GroupPlan norm_plan(const Layer& layer, std::vector<LoopPlan> outer) {
     const int depth = static_cast<int>(outer.size());
     GroupPlan plan = plan_of(layer.norm(), std::move(outer));
+    plan.outside = plan.shared.size();
     for (const char* tensor :
          {"AV", "IAV", "SAV", "MAV", "DAV", "QAV", "SQAV", "MQAV", "SR", "NR"}) {
         plan.kept.push_back({tensor, depth});
@@ -81,6 +83,7 @@ GroupPlan norm_plan(const Layer& layer, std::vector<LoopPlan> outer) {
 GroupPlan feed_forward_plan(const Layer& layer, std::vector<LoopPlan> outer, std::int64_t s) {
     const int depth = static_cast<int>(outer.size());
     GroupPlan plan = plan_of(layer.feed_forward(), std::move(outer));
+    plan.outside = plan.shared.size();
     plan.shared.push_back({"s", s});
     plan.kept = {{"NR", depth}, {"FFN1", depth + 1}, {"AR", depth + 1}};
     return plan;

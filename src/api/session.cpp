@@ -15,6 +15,7 @@
 #include "api/traffic_view.hpp"
 #include "model/overflow.hpp"
 #include "telemetry/sampler.hpp"
+#include "tessera/model/pipelines.hpp"
 #include "tessera/search/open_space.hpp"
 #include "why_infeasible.hpp"
 
@@ -271,6 +272,11 @@ Session::Session(const Problem& problem, const Options& options)
 mapper::Solution Session::member(const mapping::Mapping& mapping, const std::string& name) const {
     const auto refuse = [&](const std::string& why) { throw UserError(name + ": " + why); };
     mapper::Solution result{model::settle_overflow(problem_, mapping).mapping, {}};
+    if (model_->name() != "transfusion" && !model::Unpipelined(mapping).ranges().empty()) {
+        refuse(
+            "its !Pipeline runs branches at once; mappings to begin with run in turn, write "
+            "!Sequential");
+    }
     try {
         result.report = model_->evaluate(problem_, result.mapping);
     } catch (const IllegalMapping& illegal) {

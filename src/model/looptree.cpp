@@ -1,11 +1,13 @@
 #include "model/looptree.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 
 #include "model/analysis/einsum_analysis.hpp"
 #include "model/legality.hpp"
 #include "tessera/base/error.hpp"
+#include "tessera/model/pipelines.hpp"
 
 namespace tessera::model {
 
@@ -77,21 +79,28 @@ EinsumReport reported(const EinsumAnalysis& einsum, OutputTraffic rule) {
     return report;
 }
 
-void refuse_pipelines(const mapping::TreeNode& node, const std::string& model) {
-    if (node.kind == mapping::TreeKind::pipeline) {
-        throw UserError(node.where, "model '" + model +
-                                        "' runs Einsums one after the other and does not know "
-                                        "!Pipeline; use !Sequential, or model transfusion");
-    }
-    for (const mapping::TreeNode& child : node.children) {
-        refuse_pipelines(child, model);
+/// The pipelines of a mapping that is legal in turn, and how full the memories get meanwhile.
+void add_pipelines(const Problem& problem, const std::vector<mapping::EinsumMapping>& chains,
+                   const std::vector<Range>& ranges, Report& report) {
+    const std::vector<Part> parts = parts_of(chains, report);
+    const std::vector<int> shared = shared_loops(parts);
+    for (const Range& range : ranges) {
+        PipelineRun run = run_pipeline(*problem.workload, parts, shared, range);
+        for (const auto& [memory, share] : run.shares) {
+            double& peak = report.peak_occupancy[memory];
+            peak = std::max(peak, share);
+        }
+        report.pipelines.push_back(std::move(run.pipeline));
     }
 }
 
 }  // namespace
 
 Report LoopTree::evaluate(const Problem& problem, const mapping::Mapping& mapping) const {
-    refuse_pipelines(mapping.root, name());
+    const Unpipelined plain(mapping);
+    if (!plain.ranges().empty() && problem.compat != arch::Compat::none) {
+        throw UserError("--compat accelforge knows no !Pipeline; use !Sequential, or leave it out");
+    }
     const std::vector<mapping::EinsumMapping> parts =
         mapping::split(mapping, *problem.workload, *problem.architecture, problem.compat);
     std::vector<std::unique_ptr<EinsumAnalysis>> owned;
@@ -109,6 +118,9 @@ Report LoopTree::evaluate(const Problem& problem, const mapping::Mapping& mappin
     for (const auto& [name, memory] : occupancy.memories) {
         report.peak_occupancy[name] =
             std::isinf(memory.size_bits) ? 0 : memory.peak_bits / memory.size_bits;
+    }
+    if (!plain.ranges().empty()) {
+        add_pipelines(problem, parts, plain.ranges(), report);
     }
     return report;
 }

@@ -131,6 +131,11 @@ BOOST_AUTO_TEST_CASE(values_of_options_are_checked) {
     wrong(with("--metric", "energy,"), "--metric");
     wrong(with("--mapspace", "acelforge"), "did you mean 'accelforge'?");
     wrong(with("--compat", "timeloop"), "one of none, accelforge");
+    wrong(with("--overlap", "some"), "overlap");
+    wrong({"map", "-a", "simple", "-w", "matmuls", "--mapper", "random", "--overlap", "pipeline"},
+          "--overlap belongs to --mapper ffm; mapper search");
+    wrong({"map", "-a", "simple", "-w", "matmuls", "--metric", "energy", "--overlap", "pipeline"},
+          "minimises latency or edp");
     wrong(with("--max-fused-loops", "-1"), "a whole number or 'unlimited'");
     wrong(with("--max-fused-loops", "unlimted"), "did you mean 'unlimited'?");
     wrong(with("--max-fused-loops-per-rank-variable", "1.5"), "a whole number");

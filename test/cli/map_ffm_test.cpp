@@ -58,6 +58,24 @@ BOOST_AUTO_TEST_CASE(what_map_writes_model_evaluates_to_the_same_bits) {
     }
 }
 
+// What runs at once is in the mapping: model, explain and a search that begins with it read it.
+BOOST_AUTO_TEST_CASE(mappings_with_pipelines_are_evaluated_as_they_were_found) {
+    const Args problem = {"-a", "simple", "-w", "matmuls", "-D", "N_EINSUMS=2",
+                          "-D", "M=8",    "-D", "KN=4"};
+    const Folder folder;
+    const Args search = joined(joined({"map"}, problem), {"--json", "-q", "--metric", "latency"});
+    const Json in_turn = invoke(search).json();
+    const Json found =
+        invoke(joined(search, {"--overlap", "pipeline", "-o", folder.at("run")})).json();
+    BOOST_TEST(found["mappings"][0]["latency_s"].get<double>() <=
+               in_turn["mappings"][0]["latency_s"].get<double>());
+    const Args given = {"-m", folder.at("run/mapping.yaml")};
+    const Outcome evaluated =
+        invoke(joined(joined(joined({"model"}, problem), given), {"--json"}));
+    BOOST_TEST(evaluated.json()["mappings"][0].dump() == found["mappings"][0].dump());
+    BOOST_TEST(invoke(joined(joined({"explain"}, problem), given)).out.rfind("legal\n", 0) == 0);
+}
+
 BOOST_AUTO_TEST_CASE(every_returned_mapping_is_legal) {
     for (const Args& problem : problems()) {
         const Folder folder;

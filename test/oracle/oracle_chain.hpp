@@ -60,6 +60,8 @@ struct ChainRow {
     /// Per memory of the group, bits at depth 0, 1, ... and, last, deeper than all shared loops;
     /// backing holders of fusable tensors left out.
     std::vector<double> bits;
+    /// Seconds for which each of the components that were named is busy.
+    std::vector<double> busy_s;
     std::uint64_t count = 0;
     mapping::Pmapping example;
     int path = 0;  ///< which of the Einsum's paths
@@ -84,12 +86,14 @@ struct EinsumChains {
     std::uint64_t chains = 0;  ///< legal ones, before equal rows were merged
 };
 
+/// Chains that differ in how long one of `components` is busy are rows of their own.
 /// \throws TooMany once more than `limit` chains exist.
 struct TooMany : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 EinsumChains all_chains(std::vector<arch::Path> paths, const std::vector<Memory>& memories,
                         const mapspace::MapSpaceOptions& options, std::uint64_t limit,
-                        const LineBuffer& line_buffer = {});
+                        const LineBuffer& line_buffer = {},
+                        const std::vector<std::string>& components = {});
 
 }  // namespace tessera::oracle

@@ -127,6 +127,18 @@ Costed describe(const arch::Path& path, const Pmapping& nodes, const ChainCost& 
     return out;
 }
 
+std::vector<double> busy_s(const arch::Path& path, const ChainCost& c,
+                           const std::vector<std::string>& components) {
+    std::vector<double> busy;
+    for (const std::string& component : components) {
+        const int level = path.find_level(component);
+        busy.push_back(level < 0 ? 0
+                                 : c.level_latency[static_cast<std::size_t>(level)] *
+                                       path.einsum.n_instances);
+    }
+    return busy;
+}
+
 using GroupKey = std::vector<std::tuple<std::int64_t, std::int64_t, std::string, std::string>>;
 
 GroupKey key_of(const Costed& c) {
@@ -144,6 +156,7 @@ GroupKey key_of(const Costed& c) {
 
 std::vector<double> row_key(const ChainRow& row) {
     std::vector<double> key = row.bits;
+    key.insert(key.end(), row.busy_s.begin(), row.busy_s.end());
     key.push_back(row.energy_j);
     key.push_back(row.latency_s);
     return key;
@@ -241,7 +254,7 @@ private:
 
 EinsumChains all_chains(std::vector<arch::Path> paths, const std::vector<Memory>& memories,
                         const mapspace::MapSpaceOptions& options, std::uint64_t limit,
-                        const LineBuffer& line_buffer) {
+                        const LineBuffer& line_buffer, const std::vector<std::string>& components) {
     const bool partial_tiles = options.partial_tiles();
     EinsumChains all;
     all.paths = std::move(paths);
@@ -271,6 +284,7 @@ EinsumChains all_chains(std::vector<arch::Path> paths, const std::vector<Memory>
                 if (!exceeds_alone(path, c) &&
                     (!utilisation.any() || utilisation.accepts(nodes, c))) {
                     Costed chain = describe(path, nodes, c, memories, partial_tiles);
+                    chain.row.busy_s = busy_s(path, c, components);
                     const auto g = group_of.emplace(key_of(chain), all.groups.size());
                     if (g.second) {
                         all.groups.push_back({chain.backings, chain.prefix, {}});

@@ -205,8 +205,9 @@ void keep_if_pareto(std::vector<Point>& front, const Point& p) {
 
 class Search {
 public:
-    Search(const Space& space, bool count_only, std::uint64_t limit = no_limit)
-        : space_(space), count_only_(count_only), left_(limit) {
+    Search(const Space& space, bool count_only, std::uint64_t limit = no_limit,
+           const std::function<void(const Tree&)>* visit = nullptr)
+        : space_(space), count_only_(count_only), left_(limit), visit_(visit) {
         result_.energy_j = result_.latency_s = result_.edp_js = result_.unshared_edp_js =
             std::numeric_limits<double>::infinity();
     }
@@ -287,6 +288,10 @@ private:
                 return;
             }
         }
+        if (visit_ != nullptr) {
+            (*visit_)({groups_, rows_, shared_});
+            return;
+        }
         Point p;
         std::uint64_t trees = 1;
         for (const auto* row : rows_) {
@@ -313,6 +318,7 @@ private:
     const Space& space_;
     bool count_only_;
     std::uint64_t left_;
+    const std::function<void(const Tree&)>* visit_;
     Groups groups_;
     std::vector<int> shared_;
     Rows rows_;
@@ -433,7 +439,7 @@ LineBuffer line_buffer_of(const workload::Workload& w) {
 }  // namespace
 
 Space make_space(const model::Problem& problem, const mapspace::MapSpaceOptions& options,
-                 std::uint64_t chain_limit) {
+                 std::uint64_t chain_limit, bool busy) {
     Space space;
     space.workload = problem.workload;
     space.reference_rules = problem.compat == arch::Compat::accelforge;
@@ -453,6 +459,10 @@ Space make_space(const model::Problem& problem, const mapspace::MapSpaceOptions&
         }
         for (const auto& path : paths.back()) {
             for (const auto& level : path.levels) {
+                const auto& names = space.components;
+                if (busy && std::find(names.begin(), names.end(), level.name) == names.end()) {
+                    space.components.push_back(level.name);
+                }
                 const bool known =
                     std::any_of(space.memories.begin(), space.memories.end(),
                                 [&](const Memory& m) { return m.name == level.name; });
@@ -466,7 +476,8 @@ Space make_space(const model::Problem& problem, const mapspace::MapSpaceOptions&
     const LineBuffer line_buffer = line_buffer_of(*problem.workload);
     for (auto& p : paths) {
         space.einsums.push_back(all_chains(std::move(p), space.memories, options, chain_limit,
-                                           options.line_buffers ? line_buffer : LineBuffer()));
+                                           options.line_buffers ? line_buffer : LineBuffer(),
+                                           space.components));
     }
     return space;
 }
@@ -564,6 +575,8 @@ std::uint64_t combinations(const Space& space) {
 void keep_useful_rows(Space& space) {
     const auto as_good = [](const ChainRow& a, const ChainRow& b) {
         return a.energy_j <= b.energy_j && a.latency_s <= b.latency_s &&
+               std::equal(a.busy_s.begin(), a.busy_s.end(), b.busy_s.begin(),
+                          std::less_equal<>()) &&
                std::equal(a.bits.begin(), a.bits.end(), b.bits.begin(), std::less_equal<>());
     };
     for (auto& einsum : space.einsums) {
@@ -583,6 +596,11 @@ void keep_useful_rows(Space& space) {
 
 Optimum search(const Space& space, std::uint64_t limit) {
     return Search(space, false, limit).run();
+}
+
+void for_each_tree(const Space& space, const std::function<void(const Tree&)>& visit,
+                   std::uint64_t limit) {
+    Search(space, false, limit, &visit).run();
 }
 
 Optimum search_all_orders(Space space, std::uint64_t limit) {

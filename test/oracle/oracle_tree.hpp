@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,12 +40,21 @@ struct Space {
     std::vector<std::pair<int, int>>
         life;  ///< per tensor of the workload: places of the first and last user
     const workload::Workload* workload = nullptr;
-    bool reference_rules = true;  ///< of `--compat accelforge`: the second half of J6
+    bool reference_rules = true;          ///< of `--compat accelforge`: the second half of J6
+    std::vector<std::string> components;  ///< of ChainRow::busy_s
 };
 
-/// \throws TooMany if an Einsum has more than `chain_limit` chains.
+/// A LoopTree: one group and one of its rows for every Einsum, and the loops that neighbours share.
+struct Tree {
+    std::vector<const ChainGroup*> groups;
+    std::vector<const ChainRow*> rows;
+    std::vector<int> shared;
+};
+
+/// `busy`: rows know how long each component is busy. \throws TooMany if an Einsum has more than
+/// `chain_limit` chains.
 Space make_space(const model::Problem& problem, const mapspace::MapSpaceOptions& options,
-                 std::uint64_t chain_limit);
+                 std::uint64_t chain_limit, bool busy = false);
 
 /// Drops rows that another row of the same group matches or betters in energy, latency and all
 /// bits: costs add up and bits are only ever added and compared with a size, so no optimum is lost.
@@ -59,6 +69,10 @@ constexpr std::uint64_t no_limit = ~std::uint64_t{0};
 /// Einsums run in the order of the file. \throws TooMany after `limit` combinations of groups and
 /// rows.
 Optimum search(const Space& space, std::uint64_t limit = no_limit);
+
+/// Every LoopTree in the order of the file that fits into the memories. \throws TooMany likewise.
+void for_each_tree(const Space& space, const std::function<void(const Tree&)>& visit,
+                   std::uint64_t limit = no_limit);
 
 /// Best over all orders in which producers come before consumers.
 Optimum search_all_orders(Space space, std::uint64_t limit = no_limit);

@@ -27,6 +27,10 @@ Pmapping without_null_loops(const arch::Path& path, const Pmapping& nodes);
 /// intermediate's common backing holder would end up in two branches.
 Mapping assemble(const std::vector<Branch>& branches, const std::vector<int>& shared_loops);
 
+/// Makes the branches of these Einsums, which stand next to each other below one !Sequential and
+/// run one Einsum each, a !Pipeline. \throws Bug if they do not.
+void run_at_once(Mapping& mapping, const std::vector<std::string>& einsums);
+
 /// The mapping as AccelForge reads it. Its files cannot say that a loop drives different variables
 /// of several Einsums or that a holder serves only some of them; but it evaluates Einsum by Einsum
 /// and finds out by itself what is fused. So where the tree needs such nodes, each Einsum is

@@ -3,13 +3,13 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 
-#include "../pipelines.hpp"
 #include "spec/reader.hpp"
 #include "support/paths.hpp"
 #include "tessera/arch/architecture.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/mapper/mapper.hpp"
 #include "tessera/mapspace/legality.hpp"
+#include "tessera/model/pipelines.hpp"
 #include "tessera/plugin/registry.hpp"
 
 using namespace tessera;
@@ -69,6 +69,16 @@ mapping::Mapping two_branches(const std::string& split, const std::string& holde
 const std::string one_at_a_time =
     "- !Temporal {rank_variable: m, tile_shape: 1}\n- !Storage {tensors: [T], component: Buffer}\n";
 
+/// Of the fullest memory.
+double share_held(const std::vector<model::Part>& parts, const std::vector<int>& shared,
+                  const model::Range& range, const std::vector<int>& stages) {
+    double most = 0;
+    for (const auto& [memory, share] : model::shares_held({}, parts, shared, range, stages)) {
+        most = std::max(most, share);
+    }
+    return most;
+}
+
 bool says(const std::string& text, const std::string& what) {
     return text.find(what) != std::string::npos;
 }
@@ -94,7 +104,7 @@ Case layer(const std::string& workload, const std::string& arch, const spec::Def
 BOOST_AUTO_TEST_SUITE(transfusion)
 
 // One after the other: 10 * (2 + 3). At once: X works on the next tile while Y works, so a round
-// takes 3; ten rounds, and one more to fill and drain.
+// takes 3. In the first round X works alone, in the eleventh Y.
 BOOST_AUTO_TEST_CASE(a_pipeline_by_hand) {
     const Case two = two_units("2", chain);
     const auto model = model_named("transfusion");
@@ -103,7 +113,7 @@ BOOST_AUTO_TEST_CASE(a_pipeline_by_hand) {
     BOOST_TEST(sequential.latency_s() == 50);
     BOOST_TEST(sequential.pipelines.empty());
     const auto report = model->evaluate(two.problem(), two_branches("Pipeline", one_at_a_time));
-    BOOST_TEST(report.latency_s() == 33);
+    BOOST_TEST(report.latency_s() == 2 + 9 * 3 + 3);
     BOOST_TEST(report.energy_j() == sequential.energy_j());
     BOOST_TEST_REQUIRE(report.pipelines.size() == 1u);
     BOOST_TEST_REQUIRE(report.pipelines[0].slots.size() == 2u);
@@ -117,7 +127,7 @@ BOOST_AUTO_TEST_CASE(a_pipeline_by_hand) {
         model->evaluate(two_units("20", chain).problem(),
                         two_branches("Pipeline", "- !Storage {tensors: [T], component: Buffer}\n",
                                      "    - !Temporal {rank_variable: m, tile_shape: 1}\n"));
-    BOOST_TEST(once.latency_s() >= 50);
+    BOOST_TEST(once.latency_s() == 50);
 }
 
 // Two stages: T of this round and of the next are kept.
@@ -132,13 +142,6 @@ BOOST_AUTO_TEST_CASE(stages_need_room) {
         BOOST_ERROR("no error");
     } catch (const IllegalMapping& error) {
         BOOST_TEST(says(error.what(), "'Buffer' to 200 %"));
-    }
-    // Model looptree runs nothing at once and says so.
-    try {
-        model_named("looptree")->evaluate(two.problem(), two_branches("Pipeline", one_at_a_time));
-        BOOST_ERROR("no error");
-    } catch (const UserError& error) {
-        BOOST_TEST(says(error.what(), "model transfusion"));
     }
 }
 
@@ -157,7 +160,7 @@ BOOST_AUTO_TEST_CASE(a_shared_tensor_is_as_large_as_its_largest_user_so_far) {
     nodes[0].backing = true;
     const auto share = [&](double first, double second, int running) {
         std::vector<model::EinsumReport> reports(2);
-        std::vector<tessera::transfusion::Part> parts;
+        std::vector<model::Part> parts;
         for (model::EinsumReport& report : reports) {
             report.components.emplace_back();
             report.components[0].component = "Buffer";
@@ -166,7 +169,7 @@ BOOST_AUTO_TEST_CASE(a_shared_tensor_is_as_large_as_its_largest_user_so_far) {
             report.components[0].tensors[0].occupancy = parts.empty() ? first : second;
             parts.push_back({&einsum, &path, &nodes, &report});
         }
-        return tessera::transfusion::fullest(parts, {0}, {running, running + 1}, {0}).share;
+        return share_held(parts, {0}, {running, running + 1}, {0});
     };
     BOOST_TEST(share(0.25, 0.5, 0) == 0.25);
     BOOST_TEST(share(0.25, 0.5, 1) == 0.5);
@@ -198,8 +201,8 @@ BOOST_AUTO_TEST_CASE(what_a_copy_holds_is_held_once) {
         report.components[0].tensors.emplace_back();
         report.components[0].tensors[0].tensor = "I";
         report.components[0].tensors[0].occupancy = 0.25;
-        const std::vector<tessera::transfusion::Part> parts{{&einsum, &path, &nodes, &report}};
-        BOOST_TEST(tessera::transfusion::fullest(parts, {}, {0, 1}, {0}).share == 0.25);
+        const std::vector<model::Part> parts{{&einsum, &path, &nodes, &report}};
+        BOOST_TEST(share_held(parts, {}, {0, 1}, {0}) == 0.25);
     }
 }
 
@@ -213,7 +216,7 @@ BOOST_AUTO_TEST_CASE(what_a_copy_makes_in_one_memory_is_held_once) {
     path.levels.resize(2);
     path.levels[0].name = "Main";
     path.levels[1].name = "Buffer";
-    std::vector<tessera::transfusion::Part> parts;
+    std::vector<model::Part> parts;
     for (std::size_t e = 0; e < tensors.size(); ++e) {
         einsums[e].is_copy_operation = e == 0;
         for (const int t : tensors[e]) {
@@ -237,11 +240,25 @@ BOOST_AUTO_TEST_CASE(what_a_copy_makes_in_one_memory_is_held_once) {
         parts.push_back({&einsums[e], &path, &nodes[e], &reports[e]});
     }
     for (int running = 0; running < 3; ++running) {
-        const auto full = tessera::transfusion::fullest(parts, {0, 0}, {running, running + 1}, {0});
-        BOOST_TEST(full.share == 0.25);
+        BOOST_TEST(share_held(parts, {0, 0}, {running, running + 1}, {0}) == 0.25);
     }
-    // A copy for each stage until the last reader.
-    BOOST_TEST(tessera::transfusion::fullest(parts, {0, 0}, {0, 3}, {0, 1, 2}).share == 0.75);
+    // No loop turns around the three, so there is one tile. Below a loop there is one for each
+    // stage until the last reader, as long as the loop has so many iterations.
+    BOOST_TEST(share_held(parts, {0, 0}, {0, 3}, {0, 1, 2}) == 0.25);
+    for (const int iterations : {2, 10}) {
+        for (std::size_t e = 0; e < tensors.size(); ++e) {
+            einsums[e].rank_variables.assign(1, {});
+            einsums[e].rank_variables[0].bound = iterations;
+            mapping::PmappingNode loop;
+            loop.kind = mapping::NodeKind::temporal;
+            loop.rank_variable = 0;
+            if (iterations == 2) {
+                nodes[e].insert(nodes[e].begin(), loop);
+            }
+        }
+        const double share = share_held(parts, {1, 1}, {0, 3}, {0, 1, 2});
+        BOOST_TEST(share == (iterations == 2 ? 0.5 : 0.75));
+    }
 }
 
 BOOST_AUTO_TEST_CASE(all_methods_on_a_small_layer) {
@@ -380,6 +397,7 @@ BOOST_AUTO_TEST_CASE(a_phase_gives_way_in_what_overlaps_before_it_does_in_tiles)
 // The 2D array does QK 64, LM 1, SLN 7, SLD 1 and SLNV 64 operations for each pair of tokens and
 // head, and with any number of stages nothing else holds it up: the figure of the published model
 // with both modulo rounds and maxima on the 2D array (docs/transfusion.md), 7.349 s at 64K tokens.
+// For each tile of queries the pipeline is filled and drained.
 BOOST_AUTO_TEST_CASE(attention_of_bert_reaches_the_bound_of_the_2d_array) {
     const double pairs = 64.0 * 12 * 4096 * 4096;
     const double bound_s = pairs * (64 + 1 + 7 + 1 + 64) / (256.0 * 256) / 940e6;
@@ -391,7 +409,7 @@ BOOST_AUTO_TEST_CASE(attention_of_bert_reaches_the_bound_of_the_2d_array) {
                                         [&](const auto& one) { return one.slots.size() == 12; });
     BOOST_TEST_REQUIRE((attention != report.pipelines.end()));
     BOOST_TEST(attention->latency_s >= bound_s);
-    BOOST_TEST(attention->latency_s <= 1.005 * bound_s);
+    BOOST_TEST(attention->latency_s <= 1.025 * bound_s);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -54,6 +54,7 @@ std::string choices(const std::string& option) {
         {"ui", "auto tui line json snapshots none"},
         {"format", "html md svg csv"},
         {"compat", "none accelforge"},
+        {"overlap", "none pipeline"},
         {"color", "auto always never"},
         {"symbols", "auto block braille ascii"},
         {"by", "component einsum tensor memory traffic spatial"},

@@ -125,7 +125,10 @@ void add_components(options::options_description& description, bool mapper) {
                 "strategy of mapper search")(
                 "algorithm", options::value<std::string>()->value_name("NAME"),
                 "of mapper timeloop: optimal, random, random-pruned, linear-pruned, hybrid or "
-                "exhaustive; short for --knob timeloop.algorithm=NAME");
+                "exhaustive; short for --knob timeloop.algorithm=NAME")(
+                "overlap", options::value<std::string>()->value_name("WHAT"),
+                "of mapper ffm, what runs at once: none or pipeline; short for --knob "
+                "ffm.overlap=WHAT");
     }
     description.add_options()("model", name("looptree"), "cost model");
     add_knobs(description);
@@ -167,6 +170,13 @@ Components::Components(const Arguments& arguments, bool with_mapper) {
                                 mapper);
             }
             settings.push_back("timeloop.algorithm=" + arguments.text("algorithm"));
+        }
+        if (arguments.has("overlap")) {
+            if (mapper != "ffm") {
+                throw UserError("--overlap belongs to --mapper ffm; mapper " + mapper +
+                                " does not search what runs at once");
+            }
+            settings.push_back("ffm.overlap=" + arguments.text("overlap"));
         }
     }
     read_knobs(arguments, settings);

@@ -9,6 +9,7 @@
 // one allocation. While a loop below the allocation runs, its next iteration will use the tile
 // again: the allocation lives as long as the outermost such loop, for every Einsum inside.
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <unordered_map>
 
@@ -30,6 +31,13 @@ struct Allocation {
     /// Users that share it, each with the leaf from which it needs so many bits: a copy may enlarge
     /// what it copies, a consumer may see a halo that the producer does not.
     std::vector<std::pair<int, double>> users;
+    /// The same users: their leaf, and above which of its nodes they keep it; and the tensor.
+    struct Place {
+        int leaf = 0, at = 0, tensor = 0;
+    };
+    std::vector<Place> places;
+    bool of_all = false;   ///< an outermost holder
+    bool lasting = false;  ///< persistent
 
     bool alive(int leaf) const {
         return first <= leaf && leaf <= last;
@@ -162,6 +170,37 @@ public:
         }
     }
 
+    /// Branches of one !Pipeline: all that they and others hold meanwhile, each share of a memory
+    /// once for every tile that is in flight.
+    void report(const TreeNode& split) {
+        const auto [first, last] = range_below(split);
+        const std::vector<int> stages = stages_below(first, last);
+        std::map<std::string, double> filled;
+        for (const Allocation& a : allocations_) {
+            double bits = 0;
+            for (int l = first; l <= last; ++l) {
+                bits = std::max(bits, a.bits_during(l));
+            }
+            if (bits > 0) {
+                filled[a.memory] += bits / a.size_bits * tiles_in_flight(a, first, stages);
+            }
+        }
+        for (const auto& [memory, share] : filled) {
+            if (share > arch::most_bits(1)) {
+                const Leaf& leaf = *checker_.leaves[first];
+                Violation& v = checker_.add(
+                    "capacity", Severity::physical,
+                    "memory " + quoted(memory) + " is full to " + number(100 * share) +
+                        " % while the branches of a !Pipeline run at once, from Einsum " +
+                        quoted(leaf.view().name) + " on",
+                    &leaf);
+                v.level = memory;
+                v.found = share;
+                v.limit = 1;
+            }
+        }
+    }
+
     std::map<std::string, double> peaks() const {
         std::map<std::string, double> result;
         for (const auto& [memory, all] : memories()) {
@@ -171,6 +210,172 @@ public:
     }
 
 private:
+    std::pair<int, int> range_below(const TreeNode& split) const {
+        const TreeNode* begin = &split.children.front();
+        const TreeNode* end = &split.children.back();
+        for (const TreeNode** node : {&begin, &end}) {
+            while (!(*node)->children.empty()) {
+                *node = &(*node)->children.back();
+            }
+        }
+        const auto leaf_of = [&](const TreeNode* compute) {
+            return static_cast<int>(
+                std::ranges::find_if(checker_.leaves,
+                                     [&](const auto& leaf) { return leaf->compute == compute; }) -
+                checker_.leaves.begin());
+        };
+        return {leaf_of(begin), leaf_of(end)};
+    }
+
+    /// The loop over the iterative variable of a state turns around these branches alone.
+    bool state_turns(int l, int tensor, int first, int last) const {
+        const Leaf& leaf = *checker_.leaves[l];
+        for (const workload::LocalTensor& one : leaf.view().tensors) {
+            for (const Node& node : leaf.nodes) {
+                if (one.tensor == tensor && one.state_variable >= 0 && node.loop() &&
+                    node.variable == one.state_variable && node.trips > 1 &&
+                    ranges_.at(node.tree) == std::pair(first, last)) {
+                    return true;
+                }
+            }
+        }
+        return false;
+    }
+
+    /// How many rounds branch `to` has to be behind branch `from` by itself; -1: it need not be.
+    int behind(int from, int to, int first, int last) const {
+        int most = -1;
+        const std::vector<workload::Tensor>& tensors = checker_.workload().tensors;
+        const auto has = [&](const std::vector<int>& einsums, int l) {
+            return l >= 0 && std::ranges::count(einsums, checker_.leaves[l]->einsum) > 0;
+        };
+        for (std::size_t t = 0; t < tensors.size() && from != to; ++t) {
+            const bool turns = state_turns(from, static_cast<int>(t), first, last);
+            if (has(tensors[t].producers, from) && has(tensors[t].consumers, to)) {
+                most = std::max(most, 1);
+            }
+            if (has(tensors[t].producers, from) && has(tensors[t].previous_readers, to) && turns) {
+                most = std::max(most, 0);
+            }
+            if (has(tensors[t].producers, to) && has(tensors[t].previous_readers, from) && !turns) {
+                most = std::max(most, 1);
+            }
+        }
+        return most;
+    }
+
+    /// The longest way between two branches: entry [from][to], -1 if there is none. Branches on a
+    /// way that leads back to its begin, longer than 0, take turns within a round.
+    struct Ways {
+        std::vector<std::vector<int>> longest;
+        bool turns(std::size_t i, std::size_t j) const {
+            return i != j && longest[i][j] >= 0 && longest[j][i] >= 0 &&
+                   longest[i][j] + longest[j][i] > 0;
+        }
+    };
+
+    Ways ways(int first, int last) const {
+        const auto n = static_cast<std::size_t>(last - first + 1);
+        Ways made{std::vector<std::vector<int>>(n, std::vector<int>(n, -1))};
+        for (std::size_t i = 0; i < n; ++i) {
+            for (std::size_t j = 0; j < n; ++j) {
+                made.longest[i][j] =
+                    behind(first + static_cast<int>(i), first + static_cast<int>(j), first, last);
+            }
+        }
+        // Ways through more than n branches go in circles, which one pass may not see.
+        for (std::size_t pass = 0; pass < 2 * n; ++pass) {
+            const std::size_t k = pass % n;
+            for (std::size_t i = 0; i < n; ++i) {
+                for (std::size_t j = 0; j < n; ++j) {
+                    const int a = made.longest[i][k], b = made.longest[k][j];
+                    if (a >= 0 && b >= 0) {
+                        made.longest[i][j] =
+                            std::min(std::max(made.longest[i][j], a + b), static_cast<int>(n));
+                    }
+                }
+            }
+        }
+        return made;
+    }
+
+    /// Rounds by which each branch lags behind, by leaf from `first` on: as many as the longest way
+    /// to it has, those that take turns at the same time.
+    std::vector<int> stages_below(int first, int last) const {
+        const Ways made = ways(first, last);
+        const auto n = static_cast<std::size_t>(last - first + 1);
+        std::vector<int> stages(n, 0);
+        for (std::size_t round = 0; round < n; ++round) {
+            for (std::size_t i = 0; i < n; ++i) {
+                for (std::size_t j = 0; j < n; ++j) {
+                    const int distance = behind(first + static_cast<int>(i),
+                                                first + static_cast<int>(j), first, last);
+                    if (made.turns(i, j)) {
+                        stages[j] = std::max(stages[j], stages[i]);
+                    } else if (distance >= 0) {
+                        stages[j] = std::max(stages[j], stages[i] + distance);
+                    }
+                }
+            }
+        }
+        return stages;
+    }
+
+    /// The most tiles of it that neighbouring rounds use: the oldest is needed by the branch of the
+    /// last stage, the newest by that of the first. One tile serves all rounds until a loop around
+    /// the branches, above the allocation, turns.
+    double tiles_in_flight(const Allocation& a, int first, const std::vector<int>& stages) const {
+        if (!a.of_all || a.lasting) {
+            return 1;
+        }
+        const int last = first + static_cast<int>(stages.size()) - 1;
+        int newest = -1;
+        double oldest = 0, rounds = 1, of_one = 1;
+        for (const Allocation::Place& place : a.places) {
+            if (place.leaf < first || place.leaf > last) {
+                continue;
+            }
+            rounds = of_one = 1;
+            const Leaf& leaf = *checker_.leaves[place.leaf];
+            for (int i = 0; i < static_cast<int>(leaf.nodes.size()); ++i) {
+                const Node& node = leaf.nodes[i];
+                if (node.kind == Kind::temporal &&
+                    ranges_.at(node.tree) == std::pair(first, last)) {
+                    rounds *= static_cast<double>(node.trips);
+                    of_one *= i >= place.at ? static_cast<double>(node.trips) : 1;
+                }
+            }
+            const int stage = stages[static_cast<std::size_t>(place.leaf - first)];
+            newest = newest < 0 ? stage : std::min(newest, stage);
+            const bool older = reads_older_state(place, first, last) &&
+                               state_turns(place.leaf, place.tensor, first, last);
+            oldest = std::max(oldest, stage + (older ? of_one : 0));
+        }
+        if (newest < 0) {
+            return 1;
+        }
+        // The oldest round stands last in its tile: then the others reach furthest beyond.
+        const double end = std::min(of_one - 1 + oldest - newest, rounds - 1);
+        return std::floor(end / of_one) + 1;
+    }
+
+    bool reads_older_state(const Allocation::Place& place, int first, int last) const {
+        const workload::Tensor& tensor =
+            checker_.workload().tensors[static_cast<std::size_t>(place.tensor)];
+        if (std::ranges::count(tensor.previous_readers, checker_.leaves[place.leaf]->einsum) == 0) {
+            return false;
+        }
+        const Ways made = ways(first, last);
+        for (int l = first; l <= last; ++l) {
+            if (std::ranges::count(tensor.producers, checker_.leaves[l]->einsum) > 0 &&
+                (l == place.leaf || made.turns(static_cast<std::size_t>(l - first),
+                                               static_cast<std::size_t>(place.leaf - first)))) {
+                return false;
+            }
+        }
+        return true;
+    }
+
     /// What a copy makes persistent has a place of its own where the input is live for a while.
     static bool apart(const Leaf& leaf, const Node& node) {
         const auto persistent = [&](const Node& one) { return leaf.tensor(one).persistent; };
@@ -256,6 +461,9 @@ private:
             extend(a, leaf, leaf.line_buffer_loop(h) >= 0 ? at - 1 : at);
         }
         a.users.emplace_back(a.first, a.bits);
+        a.places.push_back({l, at, tensor.tensor});
+        a.of_all = holder.first;
+        a.lasting = tensor.persistent && holder.first;
         if (!holder.first) {
             allocations_.push_back(std::move(a));
             return;
@@ -271,6 +479,7 @@ private:
             other.tensor += "=" + a.tensor;
         }
         other.users.emplace_back(a.first, a.bits);
+        other.places.push_back(a.places.front());
         other.first = std::min(other.first, a.first);
         other.last = std::max(other.last, a.last);
     }
@@ -384,6 +593,15 @@ private:
     std::map<std::pair<int, std::string>, std::size_t> shared_;  ///< outermost holders
 };
 
+void report_pipelines(const TreeNode& node, Timeline& timeline) {
+    if (node.kind == mapping::TreeKind::pipeline) {
+        timeline.report(node);
+    }
+    for (const TreeNode& child : node.children) {
+        report_pipelines(child, timeline);
+    }
+}
+
 }  // namespace
 
 std::map<std::string, double> Checker::peak_bits() {
@@ -396,6 +614,7 @@ void Checker::check_capacity() {
     Timeline timeline(*this);
     timeline.collect();
     timeline.report();
+    report_pipelines(mapping.root, timeline);
 }
 
 }  // namespace tessera::mapspace::legality

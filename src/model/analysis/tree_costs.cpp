@@ -30,6 +30,11 @@ void append(const std::string& text, std::string& key) {
 
 /// All that tells structures apart; loop nodes go to `loops` by their place in pre-order.
 void key_of(const TreeNode& node, std::string& key, std::vector<const TreeNode*>& nodes) {
+    if (node.kind == TreeKind::pipeline) {
+        throw UserError(node.where,
+                        "costs of trees in turn know no !Pipeline; evaluate the "
+                        "mapping with model looptree");
+    }
     nodes.push_back(&node);
     key += static_cast<char>('a' + static_cast<int>(node.kind));
     key += static_cast<char>('0' + node.persistent + 2 * node.lower + 4 * node.line_buffer);

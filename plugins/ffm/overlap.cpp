@@ -1,0 +1,403 @@
+// Mappings whose branches run at once. Map:
+//   in turn        the optimum without pipelines; its branches overlapped as well as they can be
+//   room           mappings that leave part of the memories to pipelines, overlapped likewise
+//   bounds         for weights of components that add up to 1, no mapping takes less than the least
+//                  weighted sum of busy times; each such search finds a mapping that tells which
+//                  weights to try next
+// What is found is proven optimal where a bound meets it; otherwise the gap is told.
+#include "overlap.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <ctime>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "model/overlap.hpp"
+#include "model/weighted_looptree.hpp"
+#include "result.hpp"
+#include "run.hpp"
+#include "tessera/base/error.hpp"
+
+namespace tessera::ffm {
+
+namespace {
+
+using mapper::Metric;
+using Weights = std::map<std::string, double>;
+
+/// Searches for bounds that follow each other at most.
+constexpr int most_bounds = 8;
+/// Of a limit, what the search in turn may take, and each later one of what is left.
+constexpr double share_in_turn = 0.4, share_each = 0.3;
+/// How many times the space.
+constexpr double rooms[] = {2, 3};
+
+void refuse(const model::Problem& problem, const model::CostModel& model,
+            const mapper::Options& options) {
+    const std::string option = "mapper 'ffm' with overlap=pipeline ";
+    if (model.name() != "looptree") {
+        throw UserError(option + "knows the pipelines of cost model looptree only, not those of '" +
+                        model.name() + "'");
+    }
+    if (problem.compat != arch::Compat::none) {
+        throw UserError(option + "knows no --compat accelforge, which has no pipelines");
+    }
+    if (options.metrics.size() != 1 || options.metrics.front() == Metric::energy ||
+        options.metrics.front() == Metric::traffic) {
+        throw UserError(option +
+                        "minimises latency or edp; energy and traffic do not depend on what runs "
+                        "at once, leave it out");
+    }
+}
+
+/// One search with pipelines.
+class Overlap {
+public:
+    Overlap(const model::Problem& problem, const model::CostModel& model,
+            const mapper::Options& options)
+        : problem_(problem), model_(model), options_(options) {}
+
+    mapper::Result run() {
+        result_ = search(model_, options_.start, share_in_turn);
+        result_.later.reset();
+        if (result_.status == mapper::Status::infeasible) {
+            return std::move(result_);
+        }
+        std::vector<mapper::Solution> found = std::move(result_.solutions);
+        result_.solutions.clear();
+        result_.bound.reset();
+        for (const mapper::Solution& solution : found) {
+            take(solution.mapping, "in turn");
+        }
+        take_front();
+        if (!result_.solutions.empty()) {
+            find_bounds();
+            find_room();
+        }
+        finish();
+        return std::move(result_);
+    }
+
+private:
+    double value() const {
+        return mapper::metric_value(options_.metrics.front(), result_.solutions.front().report);
+    }
+    /// But for rounding.
+    bool proven() const {
+        return bound_ >= value() * (1 - agreement);
+    }
+    bool over() const {
+        const bool asked = options_.stop != nullptr && options_.stop->load();
+        return asked || !stopped_by_.empty() || proven() ||
+               (options_.budget.gap > 0 && bound_ >= value() * (1 - options_.budget.gap)) ||
+               (options_.budget.target && value() <= *options_.budget.target);
+    }
+
+    /// A limit on what is left of one: a share of it. False: nothing is left.
+    bool limit(double share, base::Budget& budget) {
+        const auto part = [&](double limit, double spent) {
+            return std::max(1e-3, share * (limit - spent));
+        };
+        const double wall_s =
+            std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+        const double cpu_s = static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+        if ((budget.max_time_s > 0 && wall_s >= budget.max_time_s) ||
+            (budget.max_cpu_s > 0 && cpu_s >= budget.max_cpu_s) ||
+            (budget.max_evals > 0 && evaluated_ >= budget.max_evals)) {
+            return false;
+        }
+        if (budget.max_time_s > 0) {
+            budget.max_time_s = part(budget.max_time_s, wall_s);
+        }
+        if (budget.max_cpu_s > 0) {
+            budget.max_cpu_s = cpu_s + part(budget.max_cpu_s, cpu_s);
+        }
+        if (budget.max_evals > 0) {
+            const auto left = static_cast<double>(budget.max_evals - evaluated_);
+            budget.max_evals = static_cast<std::uint64_t>(std::max(1.0, share * left));
+        }
+        return true;
+    }
+
+    /// A search in turn; what it says of costs is that of `model`.
+    mapper::Result search(const model::CostModel& model, std::vector<mapper::Solution> start,
+                          double share) {
+        return search(model, std::move(start), share, options_);
+    }
+    mapper::Result search(const model::CostModel& model, std::vector<mapper::Solution> start,
+                          double share, mapper::Options within) {
+        within.start = std::move(start);
+        within.recorder = nullptr;
+        within.progress = nullptr;
+        within.resume.clear();
+        within.budget.gap = 0;
+        within.budget.target.reset();
+        if (!limit(share, within.budget)) {
+            stopped_by_ = limit_name();
+            return {};
+        }
+        for (mapper::Solution& one : within.start) {
+            one.report = model.evaluate(problem_, one.mapping);
+        }
+        mapper::Result found = Run(problem_, model, within).run();
+        evaluated_ += found.statistics.evaluated;
+        return found;
+    }
+
+    const char* limit_name() const {
+        return options_.budget.max_cpu_s > 0    ? "max-cpu-time"
+               : options_.budget.max_time_s > 0 ? "max-time"
+                                                : "max-evals";
+    }
+
+    /// A mapping in turn, its branches overlapped as well as they can.
+    void take(const mapping::Mapping& mapping, const std::string& step) {
+        const model::Report in_turn = model_.evaluate(problem_, mapping);
+        remember(in_turn);
+        mapper::Solution made;
+        made.mapping = model::best_overlap(problem_, mapping, in_turn).mapping;
+        made.report = model_.evaluate(problem_, made.mapping);
+        const double now = mapper::metric_value(options_.metrics.front(), made.report);
+        if (!result_.solutions.empty() && now >= value()) {
+            return;
+        }
+        check_legality(problem_, options_.mapspace, made.mapping);
+        in_turn_ = {mapping, in_turn};
+        result_.solutions.assign(1, std::move(made));
+        say(step + ": " + number(now));
+    }
+
+    /// A row of the game: the metric with each component alone in place of the latency.
+    void remember(const model::Report& report) {
+        std::map<std::string, double> busy_s;
+        for (const model::EinsumReport& einsum : report.einsums) {
+            for (const model::ComponentReport& one : einsum.components) {
+                busy_s[one.component] += one.has_latency ? one.latency_s : 0;
+            }
+        }
+        for (auto& [component, seconds] : busy_s) {
+            seconds = mapper::metric_value(options_.metrics.front(), report.energy_j(), seconds);
+        }
+        rows_.push_back(std::move(busy_s));
+    }
+
+    Weights next_weights() const {
+        std::set<std::string> names;
+        for (const auto& row : rows_) {
+            for (const auto& [component, value] : row) {
+                names.insert(component);
+            }
+        }
+        std::vector<std::vector<double>> table;
+        for (const auto& row : rows_) {
+            std::vector<double>& values = table.emplace_back();
+            for (const std::string& name : names) {
+                const auto at = row.find(name);
+                values.push_back(at == row.end() ? 0 : at->second);
+            }
+        }
+        const std::vector<double> best = best_weights(table);
+        Weights weights;
+        std::size_t column = 0;
+        for (const std::string& name : names) {
+            if (best[column] > 0) {
+                weights[name] = best[column];
+            }
+            ++column;
+        }
+        return weights;
+    }
+
+    /// The least weighted sum of all mappings that are known: no bound can exceed it.
+    double least_known(const Weights& weights) const {
+        double least = std::numeric_limits<double>::infinity();
+        for (const auto& row : rows_) {
+            double sum = 0;
+            for (const auto& [component, weight] : weights) {
+                const auto at = row.find(component);
+                sum += at == row.end() ? 0 : weight * at->second;
+            }
+            least = std::min(least, sum);
+        }
+        return least;
+    }
+
+    /// Mappings that take longer in turn for less energy, and may overlap better.
+    void take_front() {
+        if (options_.metrics.front() != Metric::edp || over()) {
+            return;
+        }
+        mapper::Options both = options_;
+        both.metrics = {Metric::energy, Metric::latency};
+        for (const mapper::Solution& one : search(model_, {}, share_each, both).solutions) {
+            take(one.mapping, "the Pareto set in turn");
+        }
+    }
+
+    void find_bounds() {
+        for (int i = 0; i < most_bounds && !over(); ++i) {
+            const Weights weights = next_weights();
+            if (least_known(weights) <= bound_ * (1 + agreement)) {
+                return;  // these bounds come no closer
+            }
+            const model::WeightedLoopTree view(weights);
+            const mapper::Result found = search(view, {in_turn_}, share_each);
+            raise(found);
+            for (const mapper::Solution& solution : found.solutions) {
+                take(solution.mapping, "bound " + std::to_string(i + 1));
+            }
+        }
+    }
+
+    /// \pre `found` is of a weighted search
+    void raise(const mapper::Result& found) {
+        double bound = found.bound.value_or(0);
+        if (found.status == mapper::Status::optimal && !found.solutions.empty()) {
+            bound = mapper::metric_value(options_.metrics.front(), found.solutions.front().report);
+        }
+        // Searches that left something out say nothing of it.
+        if (!found.statistics.all_orders || !found.statistics.loop_orders) {
+            return;
+        }
+        if (bound > bound_) {
+            bound_ = bound;
+            say("no mapping costs less than " + number(bound_));
+        }
+    }
+
+    void find_room() {
+        for (const double room : rooms) {
+            for (const Weights& weights : {Weights(), next_weights()}) {
+                if (over()) {
+                    return;
+                }
+                const model::WeightedLoopTree view(weights, room);
+                for (const mapper::Solution& solution : search(view, {}, share_each).solutions) {
+                    take(solution.mapping, "with room for pipelines");
+                }
+            }
+        }
+    }
+
+    void finish() {
+        result_.status = mapper::Status::feasible;
+        result_.statistics.evaluated = evaluated_;
+        result_.stopped_by = stopped_by_;
+        if (result_.solutions.empty()) {
+            return;
+        }
+        if (bound_ > 0) {
+            result_.bound = std::min(bound_, value());
+        }
+        if (proven()) {
+            result_.status = mapper::Status::optimal;
+            result_.stopped_by.clear();
+        }
+    }
+
+    void say(const std::string& line) const {
+        if (options_.progress) {
+            options_.progress("pipelines, " + line);
+        }
+    }
+
+    const model::Problem& problem_;
+    const model::CostModel& model_;
+    const mapper::Options& options_;
+    std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+    mapper::Result result_;
+    mapper::Solution in_turn_;  ///< of the best, before its branches overlapped
+    std::vector<std::map<std::string, double>> rows_;
+    double bound_ = 0;
+    std::uint64_t evaluated_ = 0;
+    std::string stopped_by_;
+};
+
+}  // namespace
+
+// With x = weights / (value of the game): least sum of x so that no row weighs less than 1. Its
+// dual begins feasible: most sum of y so that no column weighs more than 1. The simplex method on
+// that one, with Bland's rule, which never goes in circles; x are the prices of its slacks.
+std::vector<double> best_weights(const std::vector<std::vector<double>>& rows) {
+    const std::size_t columns = rows.front().size(), m = rows.size();
+    double largest = 0;
+    for (const std::vector<double>& row : rows) {
+        largest = std::max(largest, *std::max_element(row.begin(), row.end()));
+        if (*std::max_element(row.begin(), row.end()) <= 0) {  // weighs nothing, whatever counts
+            return std::vector<double>(columns, 1.0 / static_cast<double>(columns));
+        }
+    }
+    // Of a column: m variables, its slack among `columns`, and the right side.
+    const std::size_t width = m + columns + 1;
+    std::vector<std::vector<double>> table(columns, std::vector<double>(width, 0));
+    std::vector<double> gain(width, 0);
+    for (std::size_t u = 0; u < columns; ++u) {
+        for (std::size_t k = 0; k < m; ++k) {
+            table[u][k] = rows[k][u] / largest;
+        }
+        table[u][m + u] = table[u][width - 1] = 1;
+    }
+    std::fill_n(gain.begin(), m, 1.0);
+    std::vector<std::size_t> basis(columns);
+    std::iota(basis.begin(), basis.end(), m);
+    constexpr double nothing = 1e-12;
+    for (int step = 0; step < 1000; ++step) {
+        const auto enters = static_cast<std::size_t>(
+            std::find_if(gain.begin(), gain.end() - 1, [](double g) { return g > nothing; }) -
+            gain.begin());
+        std::size_t leaves = columns;
+        for (std::size_t u = 0; enters + 1 < width && u < columns; ++u) {
+            if (table[u][enters] <= nothing) {
+                continue;
+            }
+            const double own = table[u].back() / table[u][enters];
+            const double least =
+                leaves == columns ? 0 : table[leaves].back() / table[leaves][enters];
+            if (leaves == columns || own < least || (own == least && basis[u] < basis[leaves])) {
+                leaves = u;
+            }
+        }
+        if (leaves == columns) {
+            break;
+        }
+        basis[leaves] = enters;
+        const double pivot = table[leaves][enters];
+        for (double& one : table[leaves]) {
+            one /= pivot;
+        }
+        const auto eliminate = [&](std::vector<double>& row) {
+            const double factor = row[enters];
+            for (std::size_t i = 0; i < width; ++i) {
+                row[i] -= factor * table[leaves][i];
+            }
+        };
+        for (std::size_t u = 0; u < columns; ++u) {
+            if (u != leaves) {
+                eliminate(table[u]);
+            }
+        }
+        eliminate(gain);
+    }
+    std::vector<double> weights;
+    double sum = 0;
+    for (std::size_t u = 0; u < columns; ++u) {
+        weights.push_back(std::max(0.0, -gain[m + u]));
+        sum += weights.back();
+    }
+    for (double& weight : weights) {
+        weight /= sum;
+    }
+    return weights;
+}
+
+mapper::Result map_with_pipelines(const model::Problem& problem, const model::CostModel& model,
+                                  const mapper::Options& options) {
+    refuse(problem, model, options);
+    return Overlap(problem, model, options).run();
+}
+
+}  // namespace tessera::ffm

@@ -1,0 +1,121 @@
+// Mapper ffm with pipelines against brute force: all LoopTrees of small problems, all choices of
+// branches that run at once, each timed by the simulation of pipelines.
+//
+// With TESSERA_SOAK=N in the environment, N instances from TESSERA_SOAK_FROM on are drawn.
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "oracle/oracle_instance.hpp"
+#include "oracle/pipeline_simulator.hpp"
+#include "oracle/points.hpp"
+#include "support/setting.hpp"
+#include "tessera/base/error.hpp"
+#include "tessera/mapper/mapper.hpp"
+#include "tessera/plugin/registry.hpp"
+
+using namespace tessera;
+using mapper::Metric;
+
+namespace {
+
+struct Best {
+    double latency_s = std::numeric_limits<double>::infinity();
+    double in_turn_s = std::numeric_limits<double>::infinity();
+    double edp_js = std::numeric_limits<double>::infinity();
+};
+
+/// \throws TooMany
+Best brute_force(const oracle::Space& space) {
+    Best best;
+    oracle::for_each_tree(
+        space,
+        [&](const oracle::Tree& tree) {
+            double energy_j = 0;
+            for (const oracle::ChainRow* row : tree.rows) {
+                energy_j += row->energy_j;
+            }
+            for (const auto& overlap : oracle::all_overlaps(tree.shared)) {
+                const double latency_s = oracle::latency_s(space, tree, overlap);
+                best.latency_s = std::min(best.latency_s, latency_s);
+                best.edp_js = std::min(best.edp_js, energy_j * latency_s);
+                if (overlap.empty()) {
+                    best.in_turn_s = std::min(best.in_turn_s, latency_s);
+                }
+            }
+        },
+        30'000);
+    return best;
+}
+
+mapper::Result map(const oracle::LoadedInstance& instance,
+                   const mapspace::MapSpaceOptions& mapspace, Metric metric) {
+    mapper::Options options;
+    options.metrics = {metric};
+    options.mapspace = mapspace;
+    options.mapspace.all_einsum_orders = false;
+    options.threads = 1;
+    return plugin::Registry<mapper::Mapper>::instance()
+        .create("ffm", {{"overlap", "pipeline"}})
+        ->map(instance.problem, *plugin::Registry<model::CostModel>::instance().create("looptree"),
+              options);
+}
+
+struct Seen {
+    int judged = 0, optimal = 0, proven = 0, better_than_in_turn = 0;
+};
+
+void judge(const mapper::Result& result, Metric metric, double best, Seen& seen) {
+    BOOST_TEST_REQUIRE(result.solutions.size() == 1u);
+    const double found = mapper::metric_value(metric, result.solutions.front().report);
+    const double bound = result.bound.value_or(0);
+    BOOST_TEST(found >= best * (1 - 1e-9), found << " is below brute force " << best);
+    BOOST_TEST(bound <= best * (1 + 1e-9), "bound " << bound << ", brute force " << best);
+    BOOST_TEST((result.status != mapper::Status::optimal || oracle::close(found, best)));
+    BOOST_TEST_MESSAGE(mapper::facts(metric).name << " " << found / best
+                                                  << " of the optimum, bound " << bound / best);
+    ++seen.judged;
+    seen.optimal += oracle::close(found, best);
+    seen.proven += result.status == mapper::Status::optimal;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(bounds_of_pipelines_hold_and_what_is_proven_is_optimal) {
+    const std::uint64_t soak = test::setting("TESSERA_SOAK", 0);
+    const std::uint64_t from = test::setting("TESSERA_SOAK_FROM", 0);
+    Seen seen;
+    for (std::uint64_t seed = from; seed < from + (soak > 0 ? soak : 60); ++seed) {
+        const oracle::Instance drawn = oracle::random_full_instance(seed);
+        if (drawn.options.imperfect_temporal || drawn.options.imperfect_spatial) {
+            continue;
+        }
+        try {
+            const oracle::LoadedInstance instance(drawn.yaml, arch::Compat::none);
+            oracle::Space space = oracle::make_space(instance.problem, drawn.options, 3'000, true);
+            oracle::keep_useful_rows(space);
+            if (space.einsums.size() < 2) {
+                continue;
+            }
+            const Best best = brute_force(space);
+            if (std::isinf(best.latency_s)) {
+                continue;
+            }
+            BOOST_TEST_CONTEXT("seed " << seed << " " << drawn.kind << "\n" << drawn.yaml) {
+                judge(map(instance, drawn.options, Metric::latency), Metric::latency,
+                      best.latency_s, seen);
+                judge(map(instance, drawn.options, Metric::edp), Metric::edp, best.edp_js, seen);
+            }
+            seen.better_than_in_turn += best.latency_s < best.in_turn_s * (1 - 1e-9);
+        } catch (const oracle::TooMany&) {
+        } catch (const oracle::Unsupported&) {
+        }
+    }
+    BOOST_TEST_MESSAGE(seen.judged << " searches, " << seen.optimal << " optimal, " << seen.proven
+                                   << " proven; pipelines help in " << seen.better_than_in_turn);
+    BOOST_TEST(seen.judged > 20);
+    BOOST_TEST(seen.optimal * 10 >= seen.judged * 7);
+    BOOST_TEST(seen.proven * 10 >= seen.judged * 4);
+    BOOST_TEST(seen.better_than_in_turn > 0);
+}
