@@ -157,13 +157,15 @@ def test_what_has_no_counterpart_is_named(spec):
     from tessera import accelforge as bridge
 
     metrics(spec, "energy")
-    spec.mapper.objective_tolerance = 0.5
-    with pytest.raises(bridge.Unsupported, match="objective_tolerance"):
+    spec.mapper.max_loops_minus_ranks = 5
+    with pytest.raises(bridge.Unsupported, match="max_loops_minus_ranks"):
         bridge.map_spec(spec)
+    spec.mapper.objective_tolerance = 0.5  # leaves mappings out; here none is
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         assert bridge.map_spec(spec, on_unsupported="warn").status == "optimal"
-    assert any("objective_tolerance" in str(w.message) for w in heard)
+    for name in ("max_loops_minus_ranks", "objective_tolerance"):
+        assert any(name in str(w.message) for w in heard)
 
 
 def test_a_template_is_said_to_be_one():
