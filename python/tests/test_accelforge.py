@@ -141,6 +141,17 @@ def test_in_place_of_its_mapper(spec, tmp_path, monkeypatch):
     assert accelforge.mapper.FFM.map_workload_to_arch is not bridge.map_workload_to_arch
 
 
+def test_some_einsums_alone(spec):
+    from tessera import accelforge as bridge
+
+    metrics(spec, "energy")
+    found = bridge.map_workload_to_arch(spec, ["Up"], print_progress=False)
+    columns = [c for c in found.data.columns if not c.startswith("Total<SEP>")]
+    assert any(c.startswith("Up<SEP>") for c in columns)
+    assert not any(c.startswith("Down<SEP>") for c in columns)
+    assert float(found.energy()) == pytest.approx(bridge.map_spec(spec, ["Up"]).energy, rel=1e-6)
+
+
 def test_its_own_optimum_is_no_better(spec):
     import accelforge
 
