@@ -26,9 +26,14 @@ def scalar(value: Any) -> str:
     return str(value)
 
 
+class Literal(str):
+    """A text that is no expression."""
+
+
 def _text(value: str) -> str:
+    quoted = isinstance(value, Literal) or _MISREAD.search(value)
     value = " ".join(value.split("\n"))
-    return json.dumps(value, ensure_ascii=False) if _MISREAD.search(value) else value
+    return json.dumps(value, ensure_ascii=False) if quoted else value
 
 
 def _key(key: Any) -> str:

@@ -6,8 +6,8 @@
     result = bridge.map_spec(spec)               # a tessera.Result
     mappings = bridge.map_workload_to_arch(spec) # a Mappings of AccelForge
 
-AccelForge evaluates templates (Jinja) and component models, for each Einsum; all other expressions
-go to Tessera as they stand. A key that Tessera does not know is an error that names it; nothing is
+AccelForge evaluates templates (Jinja), component models and expressions, for each Einsum; sets and
+`total_latency` go to Tessera as they stand. A key that Tessera does not know is an error that names it; nothing is
 dropped in silence. AccelForge is imported when a function here is called, not before.
 """
 
@@ -15,23 +15,26 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import numbers
+import re
 import warnings
 from typing import Any, Callable, Iterator
 
 from . import _yaml
 from ._errors import UserError
 from ._mapping import Mapping
-from ._problem import Problem
+from ._problem import Problem, TesseraWarning
 from ._result import Result
 from ._search import Limits, MapSpace, map as _map
 
 __all__ = ["evaluate_mapping", "install", "map_spec", "mapper", "map_workload_to_arch", "mapping_from_yaml",
            "mapping_to_yaml", "spec_to_yaml", "to_problem", "uninstall", "Unsupported"]
 
-#: What AccelForge has worked into the numbers that are handed over.
-_WORKED_IN = {"area_scale", "leak_power_scale", "energy_scale", "throughput_scale",
-              "component_class", "component_model", "component_modeling_log",
-              "extra_attributes_for_component_model", "total_area", "total_leak_power"}
+#: What AccelForge has worked into the numbers that are handed over, and areas, which cost nothing.
+_WORKED_IN = {"area", "area_scale", "n_parallel_instances", "leak_power_scale", "energy_scale",
+              "throughput_scale", "component_class", "component_model", "component_modeling_log",
+              "extra_attributes_for_component_model", "extra_attributes_for_all_component_models",
+              "total_area", "total_leak_power"}
 
 
 class Unsupported(UserError):
@@ -41,12 +44,11 @@ class Unsupported(UserError):
 def _plain(value: Any) -> Any:
     """Models of pydantic as dictionaries of what was set in them; classes of nodes as tags."""
     if hasattr(value, "model_fields_set"):
-        from accelforge.frontend.arch.structure import ArchNode
-
         keys = [k for k in type(value).model_fields if k in value.model_fields_set]
         fields = {k: _plain(getattr(value, k)) for k in keys if k not in _WORKED_IN}
         fields.update({k: _plain(v) for k, v in (value.model_extra or {}).items()})
-        return {"!": type(value).__name__, **fields} if isinstance(value, ArchNode) else fields
+        is_node = any(base.__name__ == "ArchNode" for base in type(value).__mro__)
+        return {"!": type(value).__name__, **fields} if is_node else fields
     if isinstance(value, dict):
         return {_yaml.scalar(k): _plain(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
@@ -62,80 +64,177 @@ def _leaves(nodes: list) -> Any:
             yield node
 
 
-def _costs(spec: Any, einsum: str) -> dict[tuple[str, str], float]:
-    """Numbers of component models by component and path, for one Einsum."""
-    from accelforge.frontend.arch.components import Component
-    from accelforge.frontend.arch.structure import Leaf
-
-    evaluated = spec.calculate_component_costs(einsum_name=einsum)
-    costs: dict[tuple[str, str], float] = {}
-    for leaf in evaluated.arch.get_nodes_of_type(Leaf):
-        if not isinstance(leaf, Component):
-            continue
-        costs[leaf.name, "area"] = leaf.area
-        costs[leaf.name, "leak_power"] = leaf.leak_power
-        for action in leaf.actions:
-            costs[leaf.name, f"actions.{action.name}.energy"] = action.energy
-            costs[leaf.name, f"actions.{action.name}.throughput"] = action.throughput
-    return costs
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (bool, numbers.Real))
 
 
-def _set(node: dict[str, Any], path: str, value: float) -> None:
-    if not path.startswith("actions."):
-        node[path] = value
-        return
-    _, action, key = path.split(".")
-    actions = node.setdefault("actions", [])
-    for one in actions:
-        if one.get("name") == action:
-            one[key] = value
-            return
-    actions.append({"name": action, key: value})
+#: Maps whose keys are set expressions; AccelForge evaluates them to maps from tensors to numbers.
+_BY_TENSOR = ("bits_per_value", "values_per_action")
 
 
-def _tree(spec: Any) -> dict[str, Any]:
-    """The architecture with its costs; what differs between Einsums under ``per_einsum``."""
+def _texts(raw: Any, evaluated: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Expressions below ``raw`` that AccelForge has evaluated to numbers: path and number."""
+    if isinstance(raw, str):
+        if _is_number(evaluated):
+            yield path, evaluated
+    elif isinstance(raw, dict):
+        get = evaluated.get if isinstance(evaluated, dict) else lambda k, no: getattr(evaluated, k, no)
+        for key, value in raw.items():
+            below = get(key, None)
+            if key in _BY_TENSOR and isinstance(value, dict) and isinstance(below, dict):
+                if any(isinstance(one, str) for one in value.values()):
+                    yield from ((f"{path}.{key}.{tensor}", n) for tensor, n in below.items())
+            elif below is not None and key not in ("!", "nodes"):
+                yield from _texts(value, below, f"{path}.{key}")
+    elif isinstance(raw, list) and isinstance(evaluated, (list, tuple)):
+        for place, (one, below) in enumerate(zip(raw, evaluated)):
+            yield from _texts(one, below, f"{path}[{place}]")
+
+
+def _clear(raw: Any) -> None:
+    """Empties the maps by tensor whose numbers :func:`_texts` has given."""
+    for key, value in raw.items() if isinstance(raw, dict) else enumerate(raw):
+        if key in _BY_TENSOR and isinstance(value, dict) and any(
+                isinstance(one, str) for one in value.values()):
+            raw[key] = {}
+        elif isinstance(value, (dict, list)) and key != "nodes":
+            _clear(value)
+
+
+def _loop_bounds(node: dict[str, Any], evaluated: dict[str, Any]) -> None:
+    """A condition on loops whose set does not evaluate stays a text there: what it asks of a rank
+    variable is whether the name is part of the text. Here it is the set of these, or left out."""
+    for place, dim in enumerate(node.get("spatial") or []):
+        kept = []
+        for number, bound in enumerate(dim.get("loop_bounds") or []):
+            texts, variables = set(), set()
+            for einsum, one in evaluated.items():
+                text = one.arch.find(node["name"]).spatial[place].loop_bounds[number].expression
+                if isinstance(text, str):
+                    texts.add(text)
+                    variables.update(v for v in one.workload.einsums[einsum].rank_variables
+                                     if v in text)
+            if texts:
+                where = f"arch.{node['name']}.spatial[{place}].loop_bounds[{number}]"
+                warnings.warn(f"{where}: {bound['expression']!r} is no set of rank variables; "
+                              f"AccelForge takes it for {' | '.join(sorted(variables)) or 'none'}",
+                              TesseraWarning, stacklevel=2)
+                bound["expression"] = " | ".join(sorted(variables))
+            if not texts or variables:
+                kept.append(bound)
+        if "loop_bounds" in dim:
+            dim["loop_bounds"] = kept
+
+
+def _costs(leaf: Any) -> Iterator[tuple[str, Any]]:
+    """Numbers of component models."""
+    yield ".leak_power", leaf.leak_power
+    for action in leaf.actions:
+        yield f".actions.{action.name}.energy", action.energy
+        yield f".actions.{action.name}.throughput", action.throughput
+
+
+def _set(node: Any, path: str, value: Any) -> None:
+    """``path`` as ``.actions.read.energy`` or ``.spatial[0].fanout``. What is not there is made."""
+    *way, last = [int(part[1:-1]) if part[0] == "[" else part[1:]
+                  for part in re.findall(r"\[\d+\]|\.[^.\[]+", path)]
+    for part in way:
+        if isinstance(node, list) and isinstance(part, str):
+            found = [one for one in node if one.get("name") == part]
+            node.extend([] if found else [{"name": part}])
+            node = found[0] if found else node[-1]
+        else:
+            if isinstance(node, dict) and part not in node:
+                node[part] = [] if part == "actions" else {}
+            node = node[part]
+    node[last] = value
+
+
+def _evaluated(spec: Any) -> dict[str, Any]:
+    """The spec as AccelForge evaluates it for each Einsum, with the costs of component models."""
+    if getattr(spec, "_evaluated", False):
+        raise UserError("the spec is evaluated already; give the one that its files made")
+    return {name: spec.calculate_component_costs(einsum_name=name, area=False)
+            for name in spec.workload.einsum_names}
+
+
+def _variables(raw: Any, evaluated: list[Any]) -> dict[str, Any]:
+    """Those that are numbers for every Einsum, and texts. Others (lists, functions) have their
+    effect in what AccelForge has evaluated."""
+    kept = {}
+    for name, value in _plain(raw).items():
+        values = [getattr(one, name, None) for one in evaluated]
+        if all(_is_number(one) for one in values):
+            same = all(one == values[0] for one in values)
+            kept[name] = values[0] if same or not isinstance(value, str) else value
+        elif all(isinstance(one, str) and one == values[0] for one in values):
+            kept[name] = _yaml.Literal(values[0])
+    return kept
+
+
+def _tree(spec: Any, evaluated: dict[str, Any]) -> dict[str, Any]:
+    """The architecture in numbers; what differs between Einsums under ``per_einsum``."""
     arch = _plain(spec.arch)
     arch.pop("!", None)
+    specs = list(evaluated.values())
+    if arch.pop("variables", None):
+        arch["variables"] = _variables(spec.arch.variables, [one.arch.variables for one in specs])
     tree: dict[str, Any] = {"arch": arch}
-    variables = _plain(spec.variables)
+    variables = _variables(spec.variables, [one.variables for one in specs])
     if variables:
         tree["variables"] = variables
-    names = list(spec.workload.einsum_names)
-    costs = {einsum: _costs(spec, einsum) for einsum in names}
-    first = costs[names[0]]
-    nodes = {node["name"]: node for node in _leaves(arch["nodes"])}
-    for (component, path), value in first.items():
-        _set(nodes[component], path, value)
-    others = {einsum: {f"arch.{component}.{path}": value
-                       for (component, path), value in own.items()
-                       if value != first[component, path]}
-              for einsum, own in costs.items()}
-    different = {einsum: values for einsum, values in others.items() if values}
+    different: dict[str, dict[str, Any]] = {}
+    for node in _leaves(arch["nodes"]):
+        values = {}
+        for einsum, one in evaluated.items():
+            leaf = one.arch.find(node["name"])
+            values[einsum] = dict(_texts(node, leaf))
+            if hasattr(leaf, "actions"):
+                values[einsum].update(_costs(leaf))
+        _clear(node)
+        _loop_bounds(node, evaluated)
+        for path in {path: None for own in values.values() for path in own}:
+            by_einsum = {einsum: own[path] for einsum, own in values.items() if path in own}
+            first = next(iter(by_einsum.values()))
+            _set(node, path, first)
+            for einsum, value in by_einsum.items():
+                if value != first:
+                    different.setdefault(einsum, {})[f"arch.{node['name']}{path}"] = value
     return {**tree, "per_einsum": different} if different else tree
 
 
-def _workload(spec: Any) -> dict[str, Any]:
-    tree = {"workload": _plain(spec.workload)}
+def _workload(spec: Any, evaluated: dict[str, Any]) -> dict[str, Any]:
+    one = next(iter(evaluated.values()))
+    workload = _plain(spec.workload)
+    found = dict(_texts(workload, one.workload))
+    _clear(workload)
+    for path, value in found.items():
+        _set(workload, path, value)
+    tree = {"workload": workload}
     renames = _plain(spec.renames)
     if renames:
         tree["renames"] = renames
-    variables = _plain(spec.variables)
+    variables = _variables(spec.variables, [one.variables for one in evaluated.values()])
     return {**tree, "variables": variables} if variables else tree
 
 
 def spec_to_yaml(spec: Any) -> tuple[str, str]:
     """Architecture and workload as files of Tessera. ``spec``: not evaluated."""
-    if getattr(spec, "_evaluated", False):
-        raise UserError("the spec is evaluated already; give the one that its files made")
-    return _yaml.dump(_tree(spec)), _yaml.dump(_workload(spec))
+    evaluated = _evaluated(spec)
+    return _yaml.dump(_tree(spec, evaluated)), _yaml.dump(_workload(spec, evaluated))
+
+
+def _problem(spec: Any, evaluated: dict[str, Any], einsum_names: list[str] | None,
+             compat: str) -> Problem:
+    problem = Problem.parse(_yaml.dump(_tree(spec, evaluated)),
+                            _yaml.dump(_workload(spec, evaluated)), compat=compat)
+    return problem.only(*einsum_names) if einsum_names else problem
 
 
 def to_problem(spec: Any, einsum_names: list[str] | None = None, *,
                compat: str = "accelforge") -> Problem:
     """The spec as a problem. ``compat="none"``: under Tessera's own cost conventions."""
-    problem = Problem.parse(*spec_to_yaml(spec), compat=compat)
-    return problem.only(*einsum_names) if einsum_names else problem
+    return _problem(spec, _evaluated(spec), einsum_names, compat)
 
 
 def _refuse(text: str, on_unsupported: str) -> None:
@@ -154,26 +253,33 @@ def _number(value: Any, infinite: int = -1) -> int:
 
 
 #: Options of its mapper: the value that changes nothing here.
-_WITHOUT_COUNTERPART = {"max_loops_minus_ranks": float("inf"), "explore_loop_orders": True,
-                        "max_pmapping_templates_per_einsum": float("inf"),
-                        "prioritize_reuse_of_unfused_tensors": False, "objective_tolerance": 0,
-                        "resource_usage_tolerance": 0, "max_loops": float("inf"),
-                        "tiling_coarseness": 1, "_can_lower_outermost_memory": False,
-                        "_timeloop_style_even": False,
+_WITHOUT_COUNTERPART = {"max_loops_minus_ranks": float("inf"), "max_loops": float("inf"),
+                        "prioritize_reuse_of_unfused_tensors": False,
+                        "_can_lower_outermost_memory": False, "_timeloop_style_even": False,
                         "_let_non_intermediate_tensors_respawn_in_backing_storage": False,
                         "out_of_order_hierarchy_explore_removing_spatials_for_more_temporals": False,
-                        "time_limit_per_pmapping_template": float("inf"),
                         "memory_limit_per_process": float("inf")}
+#: Those that make its search shorter and leave mappings out; here all are searched.
+_SHORTER = {"explore_loop_orders": True, "max_pmapping_templates_per_einsum": float("inf"),
+            "objective_tolerance": 0, "resource_usage_tolerance": 0, "tiling_coarseness": 1,
+            "time_limit_per_pmapping_template": float("inf")}
 
 
 def _options(spec: Any, mapspace: str, on_unsupported: str) -> dict[str, Any]:
     """``spec.mapper`` in Tessera's words."""
+    if on_unsupported not in ("raise", "warn"):
+        raise UserError("on_unsupported is 'raise' or 'warn'")
     given = spec.mapper
     for name, standard in _WITHOUT_COUNTERPART.items():
         value = _given(given, name, standard)
         if value != standard:
             _refuse(f"mapper.{name}: {value!r} has no counterpart; leave it at {standard!r}",
                     on_unsupported)
+    for name, standard in _SHORTER.items():
+        value = _given(given, name, standard)
+        if value != standard:
+            warnings.warn(f"mapper.{name}: {value!r} has no effect: all mappings are searched",
+                          TesseraWarning, stacklevel=4)
     limits = Limits(max_time=0 if given.time_limit == float("inf") else float(given.time_limit),
                     max_memory=_number(given.memory_limit, 0))
     space = MapSpace(mapspace, max_fused_loops=_number(given.max_fused_loops),
@@ -211,8 +317,6 @@ def map_spec(spec: Any, einsum_names: list[str] | None = None, *, mapspace: str 
              progress: Any = None) -> Result:
     """Maps with the options of ``spec.mapper``. One without counterpart raises
     :class:`Unsupported`, or is told by a warning with ``on_unsupported="warn"``."""
-    if on_unsupported not in ("raise", "warn"):
-        raise UserError("on_unsupported is 'raise' or 'warn'")
     options = _options(spec, mapspace, on_unsupported)
     return _map(to_problem(spec, einsum_names, compat=compat), progress=progress, **options)
 
@@ -241,11 +345,22 @@ def _with_mapping(spec: Any, mapping: Mapping, problem: Problem) -> Any:
     return own
 
 
-def evaluate_mapping(spec: Any, mapping: Mapping) -> Any:
-    """What AccelForge's own model says of a mapping: its Mappings of one row."""
+def _told(spec: Any, evaluated: dict[str, Any], mapping: Mapping, problem: Problem) -> Any:
+    """Its Mappings of one row."""
+    from accelforge.frontend.mapping import Compute
     from accelforge.model.main import evaluate_mapping as theirs
 
-    return theirs(_with_mapping(spec, mapping, to_problem(spec)))
+    own = _with_mapping(spec, mapping, problem)
+    flat = {(node.einsum, node.component): evaluated[node.einsum]._get_flattened_architecture(
+                compute_node=node.component)
+            for node in own.mapping.get_nodes_of_type(Compute)}
+    return theirs(own, flattened_arches=flat, evaluated_specs=evaluated)
+
+
+def evaluate_mapping(spec: Any, mapping: Mapping) -> Any:
+    """What AccelForge's own model says of a mapping: its Mappings of one row."""
+    evaluated = _evaluated(spec)
+    return _told(spec, evaluated, mapping, _problem(spec, evaluated, None, "accelforge"))
 
 
 def map_workload_to_arch(spec: Any, einsum_names: list[str] | None = None,
@@ -260,13 +375,17 @@ def map_workload_to_arch(spec: Any, einsum_names: list[str] | None = None,
     columns of its model. Nothing is written to the working directory.
     """
     for name, value in (("can_combine_multiple_runs", can_combine_multiple_runs),
-                        ("cache_dir", cache_dir), ("einsum_names", einsum_names),
+                        ("cache_dir", cache_dir),
+                        ("print_number_of_pmappings", print_number_of_pmappings),
                         ("_pmapping_row_filter_function", _pmapping_row_filter_function)):
         if value:
             _refuse(f"{name} has no counterpart; leave it out", on_unsupported)
-    result = map_spec(spec, mapspace=mapspace, on_unsupported=on_unsupported)
+    options = _options(spec, mapspace, on_unsupported)
+    evaluated = _evaluated(spec)
+    problem = _problem(spec, evaluated, einsum_names, "accelforge")
+    result = _map(problem, progress=print_progress or one_pbar_only or None, **options)
     result.best  # raises what there is to say without one
-    rows = [evaluate_mapping(spec, solution.mapping) for solution in result.solutions]
+    rows = [_told(spec, evaluated, solution.mapping, problem) for solution in result.solutions]
     mappings = rows[0]
     if len(rows) > 1:
         import pandas

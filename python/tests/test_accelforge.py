@@ -141,6 +141,17 @@ def test_in_place_of_its_mapper(spec, tmp_path, monkeypatch):
     assert accelforge.mapper.FFM.map_workload_to_arch is not bridge.map_workload_to_arch
 
 
+def test_some_einsums_alone(spec):
+    from tessera import accelforge as bridge
+
+    metrics(spec, "energy")
+    found = bridge.map_workload_to_arch(spec, ["Up"], print_progress=False)
+    columns = [c for c in found.data.columns if not c.startswith("Total<SEP>")]
+    assert any(c.startswith("Up<SEP>") for c in columns)
+    assert not any(c.startswith("Down<SEP>") for c in columns)
+    assert float(found.energy()) == pytest.approx(bridge.map_spec(spec, ["Up"]).energy, rel=1e-6)
+
+
 def test_its_own_optimum_is_no_better(spec):
     import accelforge
 
@@ -157,13 +168,15 @@ def test_what_has_no_counterpart_is_named(spec):
     from tessera import accelforge as bridge
 
     metrics(spec, "energy")
-    spec.mapper.objective_tolerance = 0.5
-    with pytest.raises(bridge.Unsupported, match="objective_tolerance"):
+    spec.mapper.max_loops_minus_ranks = 5
+    with pytest.raises(bridge.Unsupported, match="max_loops_minus_ranks"):
         bridge.map_spec(spec)
+    spec.mapper.objective_tolerance = 0.5  # leaves mappings out; here none is
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         assert bridge.map_spec(spec, on_unsupported="warn").status == "optimal"
-    assert any("objective_tolerance" in str(w.message) for w in heard)
+    for name in ("max_loops_minus_ranks", "objective_tolerance"):
+        assert any(name in str(w.message) for w in heard)
 
 
 def test_a_template_is_said_to_be_one():

@@ -242,7 +242,7 @@ std::vector<double> PathBuilder::bits_per_value(const ComponentSpec& component) 
     const auto own = component.bits_per_value.assign(scope);
     std::vector<double> result;
     for (std::size_t t = 0; t < einsum_.tensors.size(); ++t) {
-        result.push_back(own[t] ? spec::number_in(*own[t], scope, spec::positive_quantity())
+        result.push_back(own[t] ? spec::number_in(*own[t], scope, spec::quantity())
                                 : einsum_.tensors[t].bits_per_value);
     }
     return result;

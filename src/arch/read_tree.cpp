@@ -184,6 +184,11 @@ private:
              {"component_model", "extra_attributes_for_component_model", "attributes"}) {
             warn_of_library(fields, key);
         }
+        // What it writes into specs that it has evaluated.
+        fields.ignore("component_modeling_log");
+        for (const char* key : {"total_area", "total_leak_power"}) {
+            spec::warn_ignored(fields, key, "it follows from the values of one instance");
+        }
         result.enabled = fields.set_expression("enabled");
         result.total_latency = fields.set_expression("total_latency");
         for (const char* key :

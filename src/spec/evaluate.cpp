@@ -16,8 +16,10 @@ Value lookup(const std::string& name, const Symbols& symbols) {
     if (std::optional<Value> value = symbols.find(name)) {
         return std::move(*value);
     }
-    if (name == "pi") {
-        return std::numbers::pi;
+    if (name == "pi" || name == "e" || name == "tau") {
+        return name == "e"    ? std::numbers::e
+               : name == "pi" ? std::numbers::pi
+                              : 2 * std::numbers::pi;
     }
     const std::vector<std::string> names = symbols.names();
     std::string remedy = did_you_mean(name, names);
@@ -202,6 +204,14 @@ std::vector<Value> generate(const Ast& ast, const Symbols& symbols) {
     return result;
 }
 
+Value conditional(const Ast& ast, const Symbols& symbols) {
+    std::size_t i = 0;
+    while (i + 1 < ast.children.size() && !truth_of(evaluate_ast(*ast.children[i], symbols))) {
+        i += 2;
+    }
+    return evaluate_ast(*ast.children[i + 1 < ast.children.size() ? i + 1 : i], symbols);
+}
+
 Value call(const Ast& ast, const Symbols& symbols) {
     std::vector<Value> arguments;
     for (const AstPtr& child : ast.children) {
@@ -340,9 +350,7 @@ Value evaluate_ast(const Ast& ast, const Symbols& symbols) {
         case Ast::Kind::comparison:
             return comparison(ast, symbols);
         case Ast::Kind::conditional:
-            return truth_of(evaluate_ast(*ast.children[0], symbols))
-                       ? evaluate_ast(*ast.children[1], symbols)
-                       : evaluate_ast(*ast.children[2], symbols);
+            return conditional(ast, symbols);
         case Ast::Kind::call:
             return call(ast, symbols);
         case Ast::Kind::generator:

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <map>
+#include <numbers>
 #include <numeric>
 
 #include "spec/ast.hpp"
@@ -253,6 +254,18 @@ double factorial(double number) {
     return result;
 }
 
+/// Ordered choices of k things among n.
+double choices(double n, double k) {
+    if (!is_whole(n) || !is_whole(k) || n < 0 || k < 0) {
+        throw EvaluationError{"comb() and perm() need whole numbers, 0 or more", "", ""};
+    }
+    double result = 1;
+    for (double i = 0; i < k && result != 0 && !std::isinf(result); ++i) {
+        result *= n - i;
+    }
+    return result;
+}
+
 Value power(const std::vector<Value>& arguments) {
     if (arguments.size() != 2) {
         throw EvaluationError{"pow() takes two arguments", "", ""};
@@ -271,17 +284,30 @@ const std::vector<Function>& functions() {
     static const std::vector<Function> table = {
         {"abs", [](double x) { return std::abs(x); }},
         {"acos", [](double x) { return std::acos(x); }},
+        {"acosh", [](double x) { return std::acosh(x); }},
         {"asin", [](double x) { return std::asin(x); }},
+        {"asinh", [](double x) { return std::asinh(x); }},
         {"atan", [](double x) { return std::atan(x); }},
+        {"atanh", [](double x) { return std::atanh(x); }},
+        {"bool", [](double x) { return x != 0 ? 1.0 : 0.0; }},
         {"ceil", [](double x) { return std::ceil(x); }, true, Op::ceil},
         {"cos", [](double x) { return std::cos(x); }},
         {"cosh", [](double x) { return std::cosh(x); }},
+        {"degrees", [](double x) { return x * 180 / std::numbers::pi; }},
+        {"erf", [](double x) { return std::erf(x); }},
+        {"erfc", [](double x) { return std::erfc(x); }},
         {"exp", [](double x) { return std::exp(x); }},
+        {"expm1", [](double x) { return std::expm1(x); }},
+        {"fabs", [](double x) { return std::abs(x); }},
         {"factorial", &factorial},
         {"floor", [](double x) { return std::floor(x); }, true, Op::floor},
+        {"gamma", [](double x) { return std::tgamma(x); }},
+        {"isqrt", [](double x) { return std::floor(std::sqrt(x)); }},
         {"log", [](double x) { return std::log(x); }},
         {"log10", [](double x) { return std::log10(x); }},
+        {"log1p", [](double x) { return std::log1p(x); }},
         {"log2", [](double x) { return std::log2(x); }},
+        {"radians", [](double x) { return x * std::numbers::pi / 180; }},
         {"round", [](double x) { return std::nearbyint(x); }},
         {"sin", [](double x) { return std::sin(x); }},
         {"sinh", [](double x) { return std::sinh(x); }},
@@ -289,6 +315,20 @@ const std::vector<Function>& functions() {
         {"tan", [](double x) { return std::tan(x); }},
         {"tanh", [](double x) { return std::tanh(x); }},
         {"trunc", [](double x) { return std::trunc(x); }},
+    };
+    return table;
+}
+
+/// Of two numbers; `log` is that to a base.
+const std::map<std::string, double (*)(double, double)>& functions_of_two() {
+    static const std::map<std::string, double (*)(double, double)> table = {
+        {"atan2", [](double y, double x) { return std::atan2(y, x); }},
+        {"comb", [](double n, double k) { return choices(n, k) / factorial(k); }},
+        {"copysign", [](double x, double sign) { return std::copysign(x, sign); }},
+        {"fmod", [](double x, double y) { return std::fmod(x, y); }},
+        {"hypot", [](double x, double y) { return std::hypot(x, y); }},
+        {"log", [](double x, double base) { return std::log(x) / std::log(base); }},
+        {"perm", &choices},
     };
     return table;
 }
@@ -315,7 +355,7 @@ const std::map<std::string, Several>& functions_of_several() {
 }  // namespace
 
 bool is_function(const std::string& name) {
-    return functions_of_several().count(name) > 0 ||
+    return functions_of_several().count(name) > 0 || functions_of_two().count(name) > 0 ||
            std::any_of(functions().begin(), functions().end(),
                        [&](const Function& function) { return function.name == name; });
 }
@@ -339,8 +379,16 @@ Value call_function(const std::string& name, const std::vector<Value>& arguments
         return several->second(arguments);
     }
     demand_numbers(name, arguments);
+    const auto of_two = functions_of_two().find(name);
+    if (of_two != functions_of_two().end() && arguments.size() == 2 && numeric(arguments[0]) &&
+        numeric(arguments[1])) {
+        return checked(of_two->second(number_of(arguments[0]), number_of(arguments[1])),
+                       name + "()");
+    }
     if (arguments.size() != 1) {
-        throw EvaluationError{name + "() takes one argument", "", ""};
+        const bool two = of_two != functions_of_two().end() && name != "log";
+        throw EvaluationError{name + "() takes " + (two ? "two arguments" : "one argument"), "",
+                              ""};
     }
     for (const Function& function : functions()) {
         if (function.name != name) {

@@ -86,14 +86,19 @@ private:
 
     AstPtr conditional() {
         const Depth depth(*this);
-        AstPtr then = logical_or();
-        if (!accept("if")) {
-            return then;
+        AstPtr value = logical_or();
+        if (!is_word("if")) {
+            return value;
         }
-        AstPtr condition = logical_or();
-        expect("else");
-        AstPtr otherwise = conditional();
-        return make(Ast::Kind::conditional, "", {condition, then, otherwise});
+        // A chain is one node, however long: values for each Einsum are written so.
+        std::vector<AstPtr> children;
+        while (accept("if")) {
+            children.insert(children.end(), {logical_or(), value});
+            expect("else");
+            value = logical_or();
+        }
+        children.push_back(value);
+        return make(Ast::Kind::conditional, "", std::move(children));
     }
 
     AstPtr logical_or() {

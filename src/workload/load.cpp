@@ -37,6 +37,7 @@ int tensor_index(Workload& workload, const RawAccess& access, const std::string&
     const int found = workload.find_tensor(access.tensor);
     if (found < 0) {
         Tensor tensor;
+        tensor.bits_per_value = -1;  // not known yet
         tensor.name = access.tensor;
         tensor.ranks = ranks;
         tensor.where = access.place.position;

@@ -239,8 +239,7 @@ private:
         found->output = fields.boolean("output", variables, found->output);
         found->persistent = fields.boolean("persistent", variables, found->persistent);
         if (fields.optional("bits_per_value") != nullptr) {
-            found->bits_per_value =
-                fields.number("bits_per_value", variables, spec::positive_quantity());
+            found->bits_per_value = fields.number("bits_per_value", variables, spec::quantity());
         }
         warn_of_scale(fields);
         fields.finish();

@@ -237,9 +237,9 @@ void resolve_bits(Workload& workload, const RawWorkload& raw, const spec::Symbol
                             "", "bits_per_value of the workload or of the access",
                             "add e.g. bits_per_value: {All: 8}"});
             }
-            const double bits = access.bits_per_value ? *access.bits_per_value
-                                                      : spec::number_in(*assigned[t], symbols,
-                                                                        spec::positive_quantity());
+            const double bits = access.bits_per_value
+                                    ? *access.bits_per_value
+                                    : spec::number_in(*assigned[t], symbols, spec::quantity());
             const auto tensor = static_cast<std::size_t>(einsum.tensors[t].tensor);
             agree(known, einsum, t, bits,
                   {"has a width", access.place, spec::number_text(bits),

@@ -290,7 +290,7 @@ void define_symbols(spec::Symbols& symbols, const Workload& workload, const Eins
         universe->tensors.push_back(tensor.name);
         universe->rank_variables_of.push_back(tensor.relevant | tensor.partially_relevant);
         universe->bits_per_value.push_back(tensor.bits_per_value);
-        all_bits_known = all_bits_known && tensor.bits_per_value > 0;
+        all_bits_known = all_bits_known && tensor.bits_per_value >= 0;
     }
     if (!all_bits_known) {
         universe->bits_per_value.clear();

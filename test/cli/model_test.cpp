@@ -294,3 +294,26 @@ BOOST_AUTO_TEST_CASE(explain_says_which_rule_keeps_a_legal_mapping_out_of_the_ma
     BOOST_TEST(explained(all, 1, {"--json"}).json()["outside_mapspace"].empty());
     BOOST_TEST(explained(x, 1, {"--unfused"}).prints("rule H1 of docs/mapspace.md"));
 }
+
+BOOST_AUTO_TEST_CASE(a_tensor_of_no_bits_takes_no_actions_and_no_room) {
+    const Folder folder;
+    std::string text = small_workload;
+    text.replace(text.find("{All: 1}"), 8, "{W: 0, Other: 1}");
+    const Args files = {"-a", folder.file("arch.yaml", small_arch), "-w",
+                        folder.file("workload.yaml", text)};
+    const Args given = {"-m", folder.file("mapping.yaml", unfused_mapping), "--json"};
+    const Outcome with = invoke(joined(joined({"model"}, files), given));
+    const Outcome before =
+        invoke({"model", "-a", files[1], "-w", folder.file("before.yaml", small_workload), "-m",
+                given[1], "--json"});
+    BOOST_REQUIRE_MESSAGE(with.code == 0 && before.code == 0, with.err + before.err);
+    // W of 8 x 4 is read 16 times from the outermost memory, at 10 J.
+    const auto energy = [](const Outcome& outcome) {
+        return outcome.json()["mappings"][0]["energy_j"].get<double>();
+    };
+    BOOST_TEST(energy(before) - energy(with) == 16 * 8 * 4 * 10);
+    const Outcome mapped = invoke(joined({"map", "-q", "--json", "--threads", "1"}, files));
+    BOOST_REQUIRE_MESSAGE(mapped.code == 0, mapped.err);
+    BOOST_TEST(mapped.json()["status"] == "optimal");
+    BOOST_TEST(energy(mapped) <= energy(with));
+}

@@ -41,3 +41,13 @@ BOOST_AUTO_TEST_CASE(every_command_tells_what_its_files_say_without_effect) {
         }
     }
 }
+
+BOOST_AUTO_TEST_CASE(what_follows_from_other_values_is_told) {
+    const Folder folder;
+    std::string text = small_arch;
+    text.insert(text.find("    size: 4096"), "    total_area: 3\n    total_leak_power: 4\n");
+    const Outcome outcome = invoke({"check", "-a", folder.file("arch.yaml", text)});
+    BOOST_TEST(outcome.code == 0, outcome.err);
+    BOOST_TEST(outcome.says("'total_area' has no effect"), outcome.err);
+    BOOST_TEST(outcome.says("'total_leak_power' has no effect"), outcome.err);
+}

@@ -41,7 +41,7 @@ const std::string everything =
     "    nodes:\n"
     "    - !Nested\n"
     "      nodes:\n"
-    "      - !Toll {tensors: [A], component: Link}\n"
+    "      - !Toll {tensors: [A], component: Link, lower: False}\n"
     "      - !Spatial {rank_variable: n, tile_shape: 1, name: X, component: Array}\n"
     "      - !Compute {einsum: E, component: MAC}\n"
     "    - !Nested\n"

@@ -98,6 +98,14 @@ const NumberCase number_cases[] = {
     {"asin(0) + acos(1) + atan(0)", 0},
     {"sinh(0) + cosh(0) + tanh(0)", 1},
     {"round(pi * 1e6)", 3141593},
+    {"round(e * 1e6) + round(tau / pi)", 2718284},
+    {"asinh(0) + acosh(1) + atanh(0) + atan2(0, 1)", 0},
+    {"degrees(pi) + radians(0)", 180},
+    {"comb(5, 2) + perm(5, 2)", 30},
+    {"log(8, 2) + hypot(3, 4) + fmod(7, 4)", 11},
+    {"copysign(2, -1) + fabs(-3) + isqrt(17)", 5},
+    {"erf(0) + erfc(0) + expm1(0) + log1p(0) + gamma(4)", 7},
+    {"bool(3) + bool(0)", 1},
     {"log(1)", 0},
     {"1 if decode else N", 1},
     {"1 if not decode else N", 12},
@@ -290,6 +298,20 @@ BOOST_AUTO_TEST_CASE(wrong_types_and_syntax_are_errors) {
     fails("1e999", "too large");
     fails(std::string(500, '('), "nested too deeply");
     fails(std::string(30000, '-') + "1", "too long");
+}
+
+BOOST_AUTO_TEST_CASE(a_chain_of_choices_may_be_long) {
+    std::string chain = "0.5";
+    for (int i = 0; i < 400; ++i) {
+        chain = std::to_string(i) + " if N == " + std::to_string(i) + " else " + chain;
+    }
+    Symbols symbols = matmul_symbols();
+    BOOST_TEST(parse(chain).number(symbols) == 12);
+    for (const auto& [size, value] : {std::pair{0.0, 0.0}, {399.0, 399.0}, {400.0, 0.5}}) {
+        symbols.set("N", size);
+        BOOST_TEST(parse(chain).number(symbols) == value);
+    }
+    BOOST_TEST(parse("1 if False else (2 if False else 3) if True else 4").number(symbols) == 3);
 }
 
 BOOST_AUTO_TEST_CASE(typed_results_check_their_type) {

@@ -16,7 +16,7 @@ struct Ast {
         unary,        ///< text: - + ~ not
         binary,       ///< text: + - * / // % ** | & ^ and or
         comparison,   ///< operators between children (chained)
-        conditional,  ///< children: condition, then, else
+        conditional,  ///< children: condition and value, again and again, the last value
         call,         ///< text: function; children: arguments
         generator,    ///< text: variable; children: expression, list, optionally condition
         attribute,    ///< text: attribute of children[0]
