@@ -211,6 +211,10 @@ void Run::open() {
         opening.advance();
     }
     if (!many.empty()) {
+        find_impossible();
+        if (!result_.reasons.empty()) {
+            return;
+        }
         find_restricted();
         make_templates_by_need(many);
     }
@@ -231,6 +235,18 @@ void Run::open() {
     }
     say("templates: " + std::to_string(result_.statistics.templates) + " of " +
         std::to_string(w.einsums.size()) + " Einsums");
+}
+
+/// Of Einsums with few templates, before what takes long.
+void Run::find_impossible() {
+    for (const EinsumSpace& space : spaces_) {
+        const bool few = !space.templates->empty() || space.paths.empty();
+        if (few && space.same == static_cast<std::size_t>(space.einsum) &&
+            !has_tile_shapes(context_, space)) {
+            std::ranges::move(explain_empty(*problem_.workload, space),
+                              std::back_inserter(result_.reasons));
+        }
+    }
 }
 
 UsedPmapping Run::used(const Groups& groups, const mapspace::JoinedEinsum& part) const {

@@ -100,6 +100,7 @@ private:
 
     void open_paths();
     void open();
+    void find_impossible();
     // templates/by_need.cpp
     /// Of Einsums that have too many templates, those that are of use (docs/ffm.md, section 1).
     bool by_need_applies() const;

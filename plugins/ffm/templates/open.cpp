@@ -1,7 +1,11 @@
 // Paths and templates of an Einsum.
 #include "open.hpp"
+
+#include <algorithm>
+
 #include "mapspace/tracked_memories.hpp"
 #include "tessera/base/stop.hpp"
+#include "tessera/model/formula_pool.hpp"
 
 namespace tessera::ffm {
 
@@ -52,6 +56,30 @@ bool make_templates(const ExploreContext& context, EinsumSpace& space, std::size
         throw NoLegalMapping(infeasible);
     }
     return true;
+}
+
+bool has_tile_shapes(const ExploreContext& context, const EinsumSpace& space) {
+    std::vector<mapspace::TabulateContext> tables;
+    for (const auto& path : space.paths) {
+        tables.push_back(mapspace::table_context(context, *path));
+    }
+    mapspace::TileShapeOptions options = context.switches.tiles;
+    options.first_rows = true;
+    mapspace::TileShapeExplorer explorer;
+    mapspace::TileShapeResult found;
+    model::FormulaPool pool;
+    return std::ranges::any_of(*space.templates, [&](const TemplateEntry& t) {
+        base::poll_stop();
+        pool.clear();
+        const model::FormulaScope scope(pool);
+        const model::TemplateFormulas f =
+            context.model->formulate(*context.problem, *t.path, t.tmpl);
+        mapspace::TileShapeProblem problem = mapspace::tile_shape_problem(
+            context, *t.path, t.tmpl, f, tables[static_cast<std::size_t>(t.path_index)]);
+        problem.best_effort.clear();  // some row meets them as well as any
+        explorer.explore(problem, options, found);
+        return found.rows > 0;
+    });
 }
 
 std::vector<mapspace::TrackedMemory> tracked_memories(const std::vector<EinsumSpace>& spaces) {

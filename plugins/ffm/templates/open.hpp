@@ -17,6 +17,9 @@ EinsumSpace open_einsum(const ExploreContext& context, int einsum);
 bool make_templates(const ExploreContext& context, EinsumSpace& space,
                     std::size_t most = std::numeric_limits<std::size_t>::max());
 
+/// Whether any template of the Einsum has legal tile shapes.
+bool has_tile_shapes(const ExploreContext& context, const EinsumSpace& space);
+
 /// Marks the templates that no other Einsum can meet (docs/ffm-proofs.md, 2.19).
 void mark_unmatched(const ExploreContext& context, std::vector<EinsumSpace>& spaces);
 
