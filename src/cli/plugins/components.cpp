@@ -126,7 +126,7 @@ void add_components(options::options_description& description, bool mapper) {
                 "algorithm", options::value<std::string>()->value_name("NAME"),
                 "of mapper timeloop: optimal, random, random-pruned, linear-pruned, hybrid or "
                 "exhaustive; short for --knob timeloop.algorithm=NAME")(
-                "overlap", options::text().named("WHAT"),
+                "overlap", options::value<std::string>()->value_name("WHAT"),
                 "of mapper ffm, what runs at once: none or pipeline; short for --knob "
                 "ffm.overlap=WHAT");
     }
