@@ -51,10 +51,12 @@ struct PipelineSlot {
     double start_s = 0, end_s = 0;  ///< in its round, times the number of rounds
 };
 
-/// Einsums that run at the same time (docs/pipelines.md). Every round runs each of them once.
+/// Einsums of one fused group that run at the same time on several computes. Every round runs each
+/// of them once.
 struct Pipeline {
     std::vector<PipelineSlot> slots;  ///< by start
-    /// In place of the sum of its Einsums: of all rounds, those that fill and drain it included.
+    /// In place of the sum of its Einsums: of all rounds, those that fill and drain it included,
+    /// and no less than any memory's transfers take.
     double latency_s = 0;
 };
 

@@ -30,7 +30,7 @@ public:
     ~TreeCosts();
 
     /// The same numbers to the last bit, and the same errors, as cost model looptree gives for the
-    /// mapping. Valid until the next call. \throws UserError for a !Pipeline
+    /// mapping. Valid until the next call.
     const TreeTotals& evaluate(const mapping::Mapping& mapping);
 
 private:
