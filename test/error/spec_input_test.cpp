@@ -371,7 +371,7 @@ const std::vector<Case> cases = {
      {"FILE:4:25: workload.bits_per_value.All: out of range (it evaluates to 1e+300): '1e300' "
       "(expected a finite number "
       "from "
-      "1e-24 to 1e+24)"}},
+      "0 to 1e+24)"}},
     {"energy that overflows",
      true,
      "name: read, energy: 1,",
