@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t first_nodes = 10, last_nodes = 10000;
 /// Of the time so far, and at least, in seconds.
-constexpr double share_of_time = 0.12, shortest_s = 0.2;
+constexpr double share_of_time = 0.12, shortest_s = 0.2, few_nodes_s = 0.002;
 
 }  // namespace
 
@@ -58,7 +58,9 @@ void Run::bound_network() {
     }
     const PhaseTimer timer(*this, "class bounds", "Einsums");
     const base::StopScope scope({watch_.stop()});
-    const double until = seconds_so_far() + std::max(shortest_s, share_of_time * seconds_so_far());
+    // Of other cascades, which tests alone ask for, a few nodes are enough.
+    const double least_s = is_network() ? shortest_s : few_nodes_s;
+    const double until = seconds_so_far() + std::max(least_s, share_of_time * seconds_so_far());
     try {
         if (!network_bound_) {
             network_bound_.emplace(context_, spaces_);
