@@ -132,6 +132,10 @@ EinsumReport LoopTree::evaluate(const Problem& problem, const arch::Path& path,
     return reported(*einsum, output_traffic_);
 }
 
+Formula LoopTree::latency_s(const PathTables& /*tables*/, const Costs<Formula>& costs) const {
+    return costs.latency_s;
+}
+
 TemplateFormulas LoopTree::formulate(const Problem& problem, const arch::Path& path,
                                      const mapping::Template& tmpl) const {
     const PathTables tables(path, problem.compat);
@@ -144,7 +148,7 @@ TemplateFormulas LoopTree::formulate(const Problem& problem, const arch::Path& p
     TemplateFormulas result;
     result.dynamic_energy_j = costs.dynamic_energy_j;
     result.leak_energy_j = costs.leak_energy_j;
-    result.latency_s = costs.latency_s;
+    result.latency_s = latency_s(tables, costs);
     result.traffic_words = traffic_words(tables, analysis, output_traffic_);
     add_occupancies(tables, analysis, tmpl.nodes, result);
     for (std::size_t d = 0; d < tables.dims.size(); ++d) {

@@ -31,18 +31,13 @@ EinsumReport WeightedLoopTree::evaluate(const Problem& problem, const arch::Path
     return weighted(LoopTree::evaluate(problem, path, nodes));
 }
 
-Formula WeightedLoopTree::weighted_sum(const Problem& problem, const arch::Path& path,
-                                       const mapping::Template& tmpl) const {
-    const PathTables tables(path, problem.compat);
-    NestPlan plan;
-    plan.build(tables, tmpl.nodes);
-    Analysis<Formula> analysis;
-    analysis.run(tables, tmpl.nodes, plan);
-    Costs<Formula> costs;
-    costs.run(tables, analysis);
+Formula WeightedLoopTree::latency_s(const PathTables& tables, const Costs<Formula>& costs) const {
+    if (weights_.empty()) {
+        return LoopTree::latency_s(tables, costs);
+    }
     Formula sum(0);
     for (int l = 0; l < tables.n_levels; ++l) {
-        const auto weight = weights_.find(path.levels[static_cast<std::size_t>(l)].name);
+        const auto weight = weights_.find(tables.path().levels[static_cast<std::size_t>(l)].name);
         if (costs.has_latency[l] && weight != weights_.end()) {
             sum = sum + costs.level_latency_s[l] *
                             Formula(weight->second * static_cast<double>(tables.n_instances));
@@ -54,9 +49,6 @@ Formula WeightedLoopTree::weighted_sum(const Problem& problem, const arch::Path&
 TemplateFormulas WeightedLoopTree::formulate(const Problem& problem, const arch::Path& path,
                                              const mapping::Template& tmpl) const {
     TemplateFormulas result = LoopTree::formulate(problem, path, tmpl);
-    if (!weights_.empty()) {
-        result.latency_s = weighted_sum(problem, path, tmpl);
-    }
     for (OccupancyFormula& one : result.occupancies) {
         one.bits = one.bits * Formula(room_);
         one.least_bits = one.least_bits * Formula(room_);

@@ -179,12 +179,11 @@ Seen judge_instances(std::uint64_t from, std::uint64_t n,
     return seen;
 }
 
-}  // namespace
-
-BOOST_AUTO_TEST_CASE(pipelines_take_as_long_as_their_simulation) {
+/// So many instances, or those of a soak.
+void judge_pipelines(std::uint64_t instances, oracle::Instance (*draw)(std::uint64_t seed)) {
     const std::uint64_t soak = test::setting("TESSERA_SOAK", 0);
-    const Seen seen = judge_instances(test::setting("TESSERA_SOAK_FROM", 0), soak > 0 ? soak : 60,
-                                      oracle::random_full_instance);
+    const Seen seen =
+        judge_instances(test::setting("TESSERA_SOAK_FROM", 0), soak > 0 ? soak : instances, draw);
     BOOST_TEST_MESSAGE(seen.pipelines << " pipelines, " << seen.full << " too full, " << seen.faster
                                       << " faster, " << seen.reordered << " reordered trees");
     BOOST_TEST(seen.reordered * 5 < seen.pipelines);
@@ -193,14 +192,12 @@ BOOST_AUTO_TEST_CASE(pipelines_take_as_long_as_their_simulation) {
     BOOST_TEST(seen.faster > 10);
 }
 
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(pipelines_take_as_long_as_their_simulation) {
+    judge_pipelines(60, oracle::random_full_instance);
+}
+
 BOOST_AUTO_TEST_CASE(pipelines_with_running_states_take_as_long_as_their_simulation) {
-    const std::uint64_t soak = test::setting("TESSERA_SOAK", 0);
-    const Seen seen = judge_instances(test::setting("TESSERA_SOAK_FROM", 0), soak > 0 ? soak : 40,
-                                      oracle::random_state_instance);
-    BOOST_TEST_MESSAGE(seen.pipelines << " pipelines, " << seen.full << " too full, " << seen.faster
-                                      << " faster, " << seen.reordered << " reordered trees");
-    BOOST_TEST(seen.reordered * 5 < seen.pipelines);
-    BOOST_TEST(seen.pipelines > 50);
-    BOOST_TEST(seen.full > 0);
-    BOOST_TEST(seen.faster > 10);
+    judge_pipelines(40, oracle::random_state_instance);
 }

@@ -7,6 +7,10 @@
 
 namespace tessera::model {
 
+class PathTables;
+template <class Num>
+class Costs;
+
 /// What an output of n passes moves at the outermost memory, in EinsumReport::traffic_words: each
 /// pass but the first reads what it adds to (2n - 1), or it is written only (n).
 enum class OutputTraffic : std::uint8_t { read_modify_write, once_per_pass };
@@ -29,6 +33,10 @@ public:
     }
     TemplateFormulas formulate(const Problem& problem, const arch::Path& path,
                                const mapping::Template& tmpl) const override;
+
+protected:
+    /// What formulas have as the latency of an Einsum: how long its slowest component takes.
+    virtual Formula latency_s(const PathTables& tables, const Costs<Formula>& costs) const;
 
 private:
     OutputTraffic output_traffic_;

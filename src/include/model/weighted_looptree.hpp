@@ -26,8 +26,7 @@ public:
 
 private:
     EinsumReport weighted(EinsumReport report) const;
-    Formula weighted_sum(const Problem& problem, const arch::Path& path,
-                         const mapping::Template& tmpl) const;
+    Formula latency_s(const PathTables& tables, const Costs<Formula>& costs) const override;
 
     std::map<std::string, double> weights_;
     double room_;
