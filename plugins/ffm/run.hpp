@@ -104,6 +104,8 @@ private:
     // templates/by_need.cpp
     /// Of Einsums that have too many templates, those that are of use (docs/ffm.md, section 1).
     bool by_need_applies() const;
+    /// Whether the tree of templates bounds what this run searches.
+    bool by_need_possible() const;
     /// A long cascade of Einsums whose tiles overlap.
     bool is_network() const;
     // templates/network_bound.cpp

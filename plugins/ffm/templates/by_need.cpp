@@ -37,11 +37,14 @@ bool Run::is_network() const {
     return w.einsums.size() >= long_cascade && !w.index.nothing_overlaps;
 }
 
+bool Run::by_need_possible() const {
+    return scalar() && context_.switches.templates_by_need && given_.empty() && outer_ == nullptr &&
+           !options_.mapspace.partial_tiles() && options_.budget.max_evals == 0;
+}
+
 bool Run::by_need_applies() const {
     // Of many different Einsums each may cost far more than its least: little would be left out.
-    return scalar() && !is_network() && context_.switches.templates_by_need && given_.empty() &&
-           outer_ == nullptr && !options_.mapspace.partial_tiles() &&
-           options_.budget.max_evals == 0;
+    return by_need_possible() && !is_network();
 }
 
 void Run::make_templates_by_need(const std::vector<std::size_t>& einsums) {

@@ -50,10 +50,8 @@ double NetworkBound::raise(const std::function<bool()>& pauses) {
 }
 
 void Run::bound_network() {
-    const bool whole = scalar() && !silent_ && outer_ == nullptr && given_.empty();
     const bool wanted = is_network() || !context_.switches.all_templates;
-    if (!wanted || !whole || !context_.switches.templates_by_need ||
-        options_.mapspace.partial_tiles() || options_.budget.max_evals > 0) {
+    if (!wanted || silent_ || !by_need_possible()) {
         return;
     }
     const PhaseTimer timer(*this, "class bounds", "Einsums");
