@@ -1,13 +1,16 @@
 #include "cli/arguments.hpp"
 
 #include <algorithm>
+#include <boost/program_options.hpp>
 #include <charconv>
 #include <cmath>
 #include <optional>
 #include <ostream>
 #include <sstream>
+#include <stdexcept>
 #include <utility>
 
+#include "cli/run/given.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/spec/position.hpp"
 
@@ -15,10 +18,49 @@ namespace tessera::cli {
 
 namespace {
 
-std::vector<std::string> option_names(const options::options_description& description) {
+namespace po = boost::program_options;
+
+constexpr int no_guessing =
+    po::command_line_style::default_style & ~po::command_line_style::allow_guessing;
+
+/// What Boost knows of an option; it owns the result.
+po::value_semantic* semantic(const options::Value& value) {
+    using Kind = options::Value::Kind;
+    if (value.kind == Kind::flag) {
+        return po::bool_switch();
+    }
+    if (value.kind == Kind::text) {
+        auto* const result = po::value<std::string>()->value_name(value.name);
+        return value.has_default ? result->default_value(value.standard) : result;
+    }
+    auto* const result = po::value<std::vector<std::string>>()->value_name(value.name);
+    if (value.has_default) {
+        result->default_value({value.standard}, value.standard);
+    }
+    return value.several ? result->multitoken() : result;
+}
+
+po::options_description for_boost(const options::Description& description) {
+    po::options_description result(description.title(), description.width());
+    auto add = result.add_options();
+    for (const options::Option& option : description.options()) {
+        const std::string letter = option.letter.empty() ? "" : "," + option.letter.substr(1);
+        add((option.name + letter).c_str(), semantic(option.value), option.text.c_str());
+    }
+    return result;
+}
+
+std::vector<std::string> words_of(const po::variable_value& value, options::Value::Kind kind) {
+    using Kind = options::Value::Kind;
+    return kind == Kind::flag   ? std::vector<std::string>()
+           : kind == Kind::text ? std::vector{value.as<std::string>()}
+                                : value.as<std::vector<std::string>>();
+}
+
+std::vector<std::string> option_names(const options::Description& description) {
     std::vector<std::string> names;
-    for (const auto& option : description.options()) {
-        names.push_back("--" + option->long_name());
+    for (const options::Option& option : description.options()) {
+        names.push_back("--" + option.name);
     }
     return names;
 }
@@ -31,70 +73,92 @@ std::string dashed(std::string name) {
 
 }  // namespace
 
-void add_inputs(options::options_description& description, const std::string& letters) {
+std::vector<options::Given> options::given(const std::vector<std::string>& args,
+                                           const Description& known) {
+    const po::options_description description = for_boost(known);
+    std::vector<Given> result;
+    try {
+        const auto parsed =
+            po::command_line_parser(args).options(description).style(no_guessing).run();
+        for (const auto& option : parsed.options) {
+            result.push_back({option.string_key, option.original_tokens, option.value});
+        }
+    } catch (const po::error& error) {
+        throw std::invalid_argument(error.what());
+    }
+    return result;
+}
+
+std::ostream& options::operator<<(std::ostream& out, const Description& description) {
+    return out << for_boost(description);
+}
+
+void add_inputs(options::Description& description, const std::string& letters) {
     auto add = description.add_options();
     const auto has = [&](char letter) { return letters.find(letter) != std::string::npos; };
     if (has('a')) {
-        add("arch,a", options::value<std::string>()->value_name("ARCH"),
+        add("arch,a", options::text().named("ARCH"),
             "architecture: a file, or a name in arch-specs/");
     }
     if (has('w')) {
-        add("workload,w", options::value<std::string>()->value_name("WORKLOAD"),
+        add("workload,w", options::text().named("WORKLOAD"),
             "workload: a file, or a name in problem-shapes/");
     }
     if (has('e')) {
-        add("einsums", options::value<std::string>()->value_name("LIST"),
+        add("einsums", options::text().named("LIST"),
             "only these Einsums of the workload, as in conv1,conv2");
     }
     if (has('m')) {
-        add("mapping,m", options::value<std::string>()->value_name("FILE"), "mapping file");
+        add("mapping,m", options::text().named("FILE"), "mapping file");
     }
     if (has('D')) {
-        add("define,D", options::value<std::vector<std::string>>()->value_name("NAME=VALUE"),
+        add("define,D", options::list().named("NAME=VALUE"),
             "set a variable of the files; may be repeated");
     }
     if (has('S')) {
-        add("set", options::value<std::vector<std::string>>()->value_name("PATH=VALUE"),
+        add("set", options::list().named("PATH=VALUE"),
             "set any key of the files, as in arch.GlobalBuffer.size=1e6 or "
             "workload.rank_sizes.M=64; may be repeated");
     }
-    add("help,h", options::bool_switch(), "this text");
-    add("help-all", options::bool_switch(), "this text with all options");
+    add("help,h", options::flag(), "this text");
+    add("help-all", options::flag(), "this text with all options");
 }
 
 void print_help(std::ostream& out, const std::string& examples,
-                const options::options_description& description) {
+                const options::Description& description) {
     out << "Examples:\n" << examples << "\n" << description;
 }
 
 Arguments::Arguments(const std::string& command, const std::vector<std::string>& args,
-                     const options::options_description& description)
+                     const options::Description& description)
     : command_(command) {
-    namespace style = options::command_line_style;
+    const po::options_description known = for_boost(description);
     try {
-        options::store(options::command_line_parser(args)
-                           .options(description)
-                           .positional({})
-                           .style(style::default_style & ~style::allow_guessing)
-                           .run(),
-                       values_);
-        options::notify(values_);
-    } catch (const options::unknown_option& error) {
+        po::variables_map found;
+        po::store(
+            po::command_line_parser(args).options(known).positional({}).style(no_guessing).run(),
+            found);
+        for (const options::Option& option : description.options()) {
+            if (const po::variable_value& value = found[option.name]; !value.empty()) {
+                values_[option.name] = {words_of(value, option.value.kind), !value.defaulted()};
+            }
+        }
+    } catch (const po::unknown_option& error) {
         const std::string name = dashed(error.get_option_name());
         const std::string near = spec::did_you_mean(name, option_names(description));
         throw UserError("unknown option '" + name + "'" + (near.empty() ? "" : "; " + near) +
                         "; see tessera " + command + " --help");
-    } catch (const options::too_many_positional_options_error&) {
+    } catch (const po::too_many_positional_options_error&) {
         throw UserError("tessera " + command +
                         " takes only options; give files with -a, -w and -m (see tessera " +
                         command + " --help)");
-    } catch (const options::multiple_occurrences& error) {
+    } catch (const po::multiple_occurrences& error) {
         throw UserError("option '" + dashed(error.get_option_name()) + "' is given twice");
-    } catch (const options::error_with_option_name& error) {
+    } catch (const po::error_with_option_name& error) {
         throw UserError("option '" + dashed(error.get_option_name()) +
                         "' lacks its value or has one too many; see tessera " + command +
                         " --help");
-    } catch (const options::error& error) {
+    } catch (const po::error& error) {
         throw UserError(std::string(error.what()) + "; see tessera " + command + " --help");
     }
 }
@@ -107,7 +171,8 @@ void Arguments::fail(const std::string& name, const std::string& value, const st
 }
 
 std::string Arguments::text(const std::string& name) const {
-    return values_.count(name) == 0 ? "" : values_[name].as<std::string>();
+    const std::vector<std::string> words = all(name);
+    return words.empty() ? "" : words.front();
 }
 
 std::string Arguments::required(const std::string& name, const std::string& what) const {
@@ -222,10 +287,7 @@ std::optional<std::pair<std::string, std::string>> sides_of(const std::string& t
 
 spec::Defines Arguments::defines() const {
     spec::Defines result;
-    if (values_.count("define") == 0) {
-        return result;
-    }
-    for (const std::string& define : values_["define"].as<std::vector<std::string>>()) {
+    for (const std::string& define : all("define")) {
         const auto sides = sides_of(define);
         if (!sides) {
             fail("define", define, "NAME=VALUE, for example -D TOKENS=2048");
@@ -239,10 +301,7 @@ spec::Defines Arguments::defines() const {
 
 std::vector<spec::Setting> Arguments::settings() const {
     std::vector<spec::Setting> result;
-    if (values_.count("set") == 0) {
-        return result;
-    }
-    for (const std::string& setting : values_["set"].as<std::vector<std::string>>()) {
+    for (const std::string& setting : all("set")) {
         const auto sides = sides_of(setting);
         if (!sides) {
             fail("set", setting, "PATH=VALUE, for example --set arch.GlobalBuffer.size=1e6");

@@ -1,12 +1,13 @@
 // Parsing of one sub-command's arguments, with errors in our own words.
 #pragma once
 
-#include <boost/program_options.hpp>
 #include <cstdint>
 #include <iosfwd>
+#include <map>
 #include <string>
 #include <vector>
 
+#include "cli/options.hpp"
 #include "spec/settings.hpp"
 #include "tessera/arch/architecture.hpp"
 #include "tessera/mapper/mapper.hpp"
@@ -14,36 +15,35 @@
 
 namespace tessera::cli {
 
-namespace options = boost::program_options;
-
 /// Adds -a, -w, -m, -D (those whose letter is in `letters`) and --help.
-void add_inputs(options::options_description& description, const std::string& letters);
+void add_inputs(options::Description& description, const std::string& letters);
 
 class Arguments {
 public:
     /// \throws UserError naming the option, what was expected and the nearest known option.
     Arguments(const std::string& command, const std::vector<std::string>& args,
-              const options::options_description& description);
+              const options::Description& description);
 
     bool has(const std::string& name) const {
-        return values_.count(name) > 0 && !values_[name].defaulted();
+        const auto found = values_.find(name);
+        return found != values_.end() && found->second.given;
     }
     bool flag(const std::string& name) const {
-        return values_[name].as<bool>();
+        return has(name);
     }
     std::string text(const std::string& name) const;
     /// Given by the user, not by default.
     bool given(const std::string& name) const {
-        return has(name) && !values_[name].defaulted();
+        return has(name);
     }
     /// All values of an option that may be repeated.
     std::vector<std::string> list(const std::string& name) const {
-        return has(name) ? values_[name].as<std::vector<std::string>>()
-                         : std::vector<std::string>();
+        return has(name) ? all(name) : std::vector<std::string>();
     }
     /// The same, with the default if none was given.
     std::vector<std::string> all(const std::string& name) const {
-        return values_[name].as<std::vector<std::string>>();
+        const auto found = values_.find(name);
+        return found == values_.end() ? std::vector<std::string>() : found->second.words;
     }
     /// Must be given. `what` says what it is in the message.
     std::string required(const std::string& name, const std::string& what) const;
@@ -76,12 +76,17 @@ private:
                            const std::string& expected,
                            const std::vector<std::string>& known = {}) const;
 
+    struct Found {
+        std::vector<std::string> words;
+        bool given = false;  ///< by the user, not by default
+    };
+
     std::string command_;
-    options::variables_map values_;
+    std::map<std::string, Found> values_;
 };
 
 /// Prints the examples, then the options.
 void print_help(std::ostream& out, const std::string& examples,
-                const options::options_description& description);
+                const options::Description& description);
 
 }  // namespace tessera::cli

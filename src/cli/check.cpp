@@ -12,6 +12,7 @@
 #include "tessera/base/error.hpp"
 #include "tessera/mapping/pmapping.hpp"
 #include "tessera/spec/position.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::cli {
 
@@ -25,12 +26,11 @@ constexpr const char* examples =
 }  // namespace
 
 CommandText check_text() {
-    options::options_description result("Options", 100);
+    options::Description result("Options", 100);
     add_inputs(result, "awemDS");
-    result.add_options()("compat",
-                         options::value<std::string>()->default_value("none")->value_name("MODEL"),
+    result.add_options()("compat", options::text().by_default("none").named("MODEL"),
                          "none or accelforge: how unknown names in sets are treated")(
-        "json", options::bool_switch(), "print one JSON document");
+        "json", options::flag(), "print one JSON document");
     return {"[-a ARCH] [-w WORKLOAD] [-m FILE] [options]", examples, result};
 }
 
@@ -227,7 +227,7 @@ void print_guessed_roles(std::ostream& out, const Inputs& inputs) {
 }  // namespace
 
 int check_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
-    const options::options_description known = check_text().options;
+    const options::Description known = check_text().options;
     const Arguments arguments("check", args, known);
     if (arguments.flag("help")) {
         print_help(out, examples, known);

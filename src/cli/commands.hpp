@@ -12,7 +12,7 @@ namespace tessera::cli {
 struct CommandText {
     const char* usage;     ///< what follows the name: "[options] DIR..."
     const char* examples;  ///< lines that begin with two blanks
-    options::options_description options;
+    options::Description options;
 };
 
 struct Command {

@@ -30,11 +30,10 @@ constexpr const char* examples =
 }  // namespace
 
 CommandText explain_text() {
-    options::options_description result("Options", 100);
+    options::Description result("Options", 100);
     add_inputs(result, "awemDS");
-    result.add_options()("compat",
-                         options::value<std::string>()->default_value("none")->value_name("MODEL"),
-                         "none or accelforge: whose rules decide")("json", options::bool_switch(),
+    result.add_options()("compat", options::text().by_default("none").named("MODEL"),
+                         "none or accelforge: whose rules decide")("json", options::flag(),
                                                                    "print one JSON document");
     add_mapspace_options(result);
     add_components(result, false);
@@ -144,7 +143,7 @@ void print_latency(const model::Report& report, std::ostream& out) {
 }  // namespace
 
 int explain_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
-    const options::options_description known = explain_text().options;
+    const options::Description known = explain_text().options;
     const Arguments arguments("explain", args, known);
     if (arguments.flag("help")) {
         print_help(out, examples, known);

@@ -106,8 +106,8 @@ workload:
 }  // namespace
 
 CommandText init_text() {
-    options::options_description result("Options", 100);
-    result.add_options()("force", options::bool_switch(), "replace the file if it exists");
+    options::Description result("Options", 100);
+    result.add_options()("force", options::flag(), "replace the file if it exists");
     add_inputs(result, "");
     return {"arch|workload [FILE] [options]", examples, result};
 }

@@ -9,6 +9,7 @@
 #include "api/inputs.hpp"
 #include "cli/arguments.hpp"
 #include "tessera/model/cost_model.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::cli {
 

@@ -13,6 +13,7 @@
 #include "cli/summary.hpp"
 #include "io/json_text.hpp"
 #include "io/units.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::cli {
 
@@ -26,13 +27,13 @@ constexpr const char* examples =
 }  // namespace
 
 CommandText model_text() {
-    options::options_description result("Options", 100);
+    options::Description result("Options", 100);
     add_inputs(result, "awemDS");
     result.add_options()  //
-        ("compat", options::value<std::string>()->default_value("none")->value_name("MODEL"),
+        ("compat", options::text().by_default("none").named("MODEL"),
          "none or accelforge: cost conventions of that tool, defects included")  //
-        ("json", options::bool_switch(), "print one JSON document")              //
-        ("quiet,q", options::bool_switch(), "no warnings on stderr");
+        ("json", options::flag(), "print one JSON document")                     //
+        ("quiet,q", options::flag(), "no warnings on stderr");
     add_summary_options(result);
     add_components(result, false);
     return {"-a ARCH -w WORKLOAD -m FILE [options]", examples, result};
@@ -138,7 +139,7 @@ void print(std::ostream& out, const model::Problem& problem, const mapping::Mapp
 
 int model_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
     const auto start = std::chrono::steady_clock::now();
-    const options::options_description known = model_text().options;
+    const options::Description known = model_text().options;
     const Arguments arguments("model", args, known);
     if (arguments.flag("help")) {
         print_help(out, examples, known);

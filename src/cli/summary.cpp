@@ -204,15 +204,15 @@ void print_memories(std::ostream& out, const io::Summary& s) {
 
 }  // namespace
 
-void add_summary_options(options::options_description& description) {
+void add_summary_options(options::Description& description) {
     description.add_options()  //
-        ("by", options::value<std::string>()->default_value("")->value_name("LIST"),
+        ("by", options::text().by_default("").named("LIST"),
          "also print tables: component, einsum, tensor (energy, time, limits), memory (sizes), "
          "traffic (actions per tensor and level), spatial (dimensions); several as "
          "component,einsum")  //
-        ("top", options::value<std::string>()->default_value("0")->value_name("N"),
+        ("top", options::text().by_default("0").named("N"),
          "only the N largest rows of these tables; 0: all")  //
-        ("tree,v", options::bool_switch(), "also print the LoopTree, before all else");
+        ("tree,v", options::flag(), "also print the LoopTree, before all else");
 }
 
 SummaryTables summary_tables(const Arguments& arguments) {

@@ -11,7 +11,7 @@
 namespace tessera::cli {
 
 /// --by, --top and --tree: of all commands that print a mapping.
-void add_summary_options(options::options_description& description);
+void add_summary_options(options::Description& description);
 
 /// Which tables are asked for, and how many of their rows.
 struct SummaryTables {

@@ -39,9 +39,9 @@ BOOST_AUTO_TEST_CASE(plugins_are_listed_by_kind_and_name) {
 
 // A stored run goes on in the folder it was started in, which its run.json names.
 BOOST_AUTO_TEST_CASE(a_plugin_that_is_named_for_a_stored_run_is_the_one_beside_the_user) {
-    options::options_description known;
+    options::Description known;
     add_components(known, true);
-    known.add_options()("output,o", options::value<std::string>(), "");
+    known.add_options()("output,o", options::text(), "");
     const std::string here = std::filesystem::current_path().string();
     const std::vector<std::string> expected = {"--plugin", here + "/a.so", "--plugin", "/b.so",
                                                "--output", here + "/run",  "--model",  "x"};

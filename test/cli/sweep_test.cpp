@@ -11,6 +11,7 @@
 #include "spec/reader.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/plugin/registry.hpp"
+#include "tessera/workload/workload.hpp"
 
 using namespace tessera;
 using namespace tessera::cli_test;

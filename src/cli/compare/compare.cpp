@@ -7,13 +7,13 @@
 #include <set>
 
 #include "base/printable.hpp"
+#include "cli/answer/proof.hpp"
 #include "cli/cli.hpp"
 #include "cli/commands.hpp"
 #include "cli/inputs.hpp"
 #include "cli/output.hpp"
 #include "cli/plugins/components.hpp"
 #include "cli/run/map_options.hpp"
-#include "cli/answer/proof.hpp"
 #include "cli/run/map_run.hpp"
 #include "cli/run/mapping_view.hpp"
 #include "cli/run/run_description.hpp"
@@ -23,6 +23,7 @@
 #include "io/json_text.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/session.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::cli {
 
@@ -39,16 +40,14 @@ constexpr const char* examples =
 }  // namespace
 
 CommandText compare_text() {
-    options::options_description result("Options", 100);
+    options::Description result("Options", 100);
     add_inputs(result, "aweDS");
     add_compare_options(result, "ffm,random", "mappers and search strategies");
     add_field_options(result);
     add_search_options(result);
-    const auto list = [](const char* name) {
-        return options::value<std::vector<std::string>>()->value_name(name);
-    };
+    const auto list = [](const char* name) { return options::list().named(name); };
     result.add_options()  //
-        ("model", options::value<std::string>()->default_value("looptree")->value_name("NAME"),
+        ("model", options::text().by_default("looptree").named("NAME"),
          "cost model of all")  //
         ("knob", list("NAME.KNOB=VALUE"),
          "set a knob of those that use this mapper, strategy or model; may be repeated")  //
@@ -269,7 +268,7 @@ private:
 }  // namespace
 
 int compare_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
-    const options::options_description known = compare_text().options;
+    const options::Description known = compare_text().options;
     const Arguments arguments("compare", args, known);
     if (arguments.flag("help")) {
         print_help(out, examples, known);

@@ -14,7 +14,7 @@
 namespace tessera::cli {
 
 /// Adds --mapper (default `mappers`, which are `what`), -m, --seeds, -o, --force and --json.
-void add_compare_options(options::options_description& description, const std::string& mappers,
+void add_compare_options(options::Description& description, const std::string& mappers,
                          const std::string& what);
 /// The names of --mapper, each once.
 std::vector<std::string> contender_names(const Arguments& arguments);

@@ -249,16 +249,15 @@ private:
 
 }  // namespace
 
-void add_field_options(options::options_description& description) {
+void add_field_options(options::Description& description) {
     description.add_options()  //
-        ("instances", options::value<std::string>()->value_name("FILE"),
+        ("instances", options::text().named("FILE"),
          "compare on many problems, a YAML list of {name, arch, workload, define: {NAME: VALUE}, "
          "start: FILE, given: {NAME: FILE}}, "
          "each search in a process of its own; statistics and a report in -o")  //
-        ("jobs,j", options::value<std::string>()->value_name("N"),
+        ("jobs,j", options::text().named("N"),
          "with --instances: searches at a time (1), each on a core of its own")  //
-        ("resume", options::bool_switch(),
-         "with --instances: go on with the comparison in the folder");
+        ("resume", options::flag(), "with --instances: go on with the comparison in the folder");
 }
 
 int compare_field(const std::vector<std::string>& args, const Arguments& arguments,

@@ -10,7 +10,7 @@
 namespace tessera::cli {
 
 /// Adds --instances, --jobs and --resume.
-void add_field_options(options::options_description& description);
+void add_field_options(options::Description& description);
 
 /// \pre --instances is given \returns the exit code \throws UserError
 int compare_field(const std::vector<std::string>& args, const Arguments& arguments,

@@ -28,25 +28,23 @@ bool is_limited(const base::Budget& budget) {
 
 }  // namespace
 
-void add_compare_options(options::options_description& description, const std::string& mappers,
+void add_compare_options(options::Description& description, const std::string& mappers,
                          const std::string& what) {
-    const auto list = [](const char* name) {
-        return options::value<std::vector<std::string>>()->value_name(name);
-    };
+    const auto list = [](const char* name) { return options::list().named(name); };
     description.add_options()  //
-        ("mapper", list("NAME")->default_value({mappers}, mappers),
+        ("mapper", list("NAME").by_default(mappers),
          ("who is compared: " + what +
           ", separated by commas, or the option repeated; NAME[KNOB=VALUE;KNOB=VALUE]: with knobs "
           "of "
           "its own; none: mappings alone")
              .c_str())                                                                   //
         ("mapping,m", list("FILE"), "a given mapping to compare with; may be repeated")  //
-        ("seeds", options::value<std::string>()->default_value("1")->value_name("N"),
+        ("seeds", options::text().by_default("1").named("N"),
          "searches of each, with the seeds from --seed on; the table shows medians")  //
-        ("output,o", options::value<std::string>()->value_name("DIR"),
+        ("output,o", options::text().named("DIR"),
          "write result.json, curves.csv and the best mapping of each to a new folder")  //
-        ("force", options::bool_switch(), "replace the comparison in the folder")       //
-        ("json", options::bool_switch(), "print one JSON document");
+        ("force", options::flag(), "replace the comparison in the folder")              //
+        ("json", options::flag(), "print one JSON document");
 }
 
 std::vector<std::string> contender_names(const Arguments& arguments) {

@@ -31,16 +31,9 @@ struct Option {
 
 std::vector<Option> options_of(const CommandText& text) {
     std::vector<Option> result;
-    for (const auto& option : text.options.options()) {
-        Option one;
-        one.name = option->long_name();
-        one.letter = letter_of(*option);
-        one.text = option->description();
-        if (option->semantic()->max_tokens() > 0) {
-            one.value = option->semantic()->name();
-            one.value = one.value.substr(0, one.value.find(" (="));
-        }
-        result.push_back(std::move(one));
+    for (const options::Option& option : text.options.options()) {
+        result.push_back({option.name, option.letter, option.text,
+                          option.takes_value() ? option.value.name : ""});
     }
     return result;
 }
@@ -398,7 +391,7 @@ void print_words(const std::vector<std::string>& asked, std::ostream& out) {
 }  // namespace
 
 CommandText completion_text() {
-    options::options_description result("Options", 100);
+    options::Description result("Options", 100);
     add_inputs(result, "");
     return {"bash|zsh|fish", examples, result};
 }

@@ -17,7 +17,4 @@ HelpAsked help_asked(const std::vector<std::string>& args);
 /// Usage, one sentence, examples, options.
 void print_command_help(std::ostream& out, const Command& command, bool all);
 
-/// What an option is called with one dash, as in "-a"; empty: it has no such name.
-std::string letter_of(const options::option_description& option);
-
 }  // namespace tessera::cli

@@ -58,19 +58,14 @@ void page_of(std::ostream& out, const Command& command) {
     head(out, "tessera-" + std::string(command.name), command.summary);
     out << ".SH SYNOPSIS\n.B tessera " << command.name << "\n" << roff(text.usage) << "\n";
     out << ".SH OPTIONS\n";
-    for (const auto& option : text.options.options()) {
-        const std::string letter = letter_of(*option);
-        std::string value = option->semantic()->max_tokens() > 0 ? option->semantic()->name() : "";
-        std::string standard;
-        if (const std::size_t at = value.find(" (="); at != std::string::npos) {
-            standard = value.substr(at + 3, value.size() - at - 4);
-            value.resize(at);
-        }
-        out << ".TP\n\\fB" << roff(letter.empty() ? "" : letter + ", ") << "\\-\\-"
-            << roff(option->long_name()) << "\\fR"
-            << (value.empty() ? "" : " \\fI" + roff(value) + "\\fR") << "\n"
-            << roff(option->description())
-            << (standard.empty() ? "" : " (default: " + roff(standard) + ")") << "\n";
+    for (const options::Option& option : text.options.options()) {
+        const std::string value = option.takes_value() ? option.value.name : "";
+        const std::string standard = option.value.standard;
+        out << ".TP\n\\fB" << roff(option.letter.empty() ? "" : option.letter + ", ") << "\\-\\-"
+            << roff(option.name) << "\\fR" << (value.empty() ? "" : " \\fI" + roff(value) + "\\fR")
+            << "\n"
+            << roff(option.text) << (standard.empty() ? "" : " (default: " + roff(standard) + ")")
+            << "\n";
     }
     print_examples(out, text.examples);
     out << ".SH SEE ALSO\n.BR tessera (1)\n";
@@ -97,8 +92,8 @@ void main_page(std::ostream& out) {
 }  // namespace
 
 CommandText man_text() {
-    options::options_description result("Options", 100);
-    result.add_options()("list", options::bool_switch(), "the commands that have a page");
+    options::Description result("Options", 100);
+    result.add_options()("list", options::flag(), "the commands that have a page");
     add_inputs(result, "");
     return {"[COMMAND]", examples, result};
 }

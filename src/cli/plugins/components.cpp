@@ -114,16 +114,15 @@ void load_plugins(const std::vector<std::string>& args, std::ostream& err) {
     told = true;
 }
 
-void add_components(options::options_description& description, bool mapper) {
+void add_components(options::Description& description, bool mapper) {
     const auto name = [](const char* standard) {
-        return options::value<std::string>()->default_value(standard)->value_name("NAME");
+        return options::text().by_default(standard).named("NAME");
     };
     if (mapper) {
         description.add_options()  //
             ("mapper", name("ffm"), "mapper, or a search strategy; see tessera plugins list")(
-                "strategy", options::value<std::string>()->value_name("NAME"),
-                "strategy of mapper search")(
-                "algorithm", options::value<std::string>()->value_name("NAME"),
+                "strategy", options::text().named("NAME"), "strategy of mapper search")(
+                "algorithm", options::text().named("NAME"),
                 "of mapper timeloop: optimal, random, random-pruned, linear-pruned, hybrid or "
                 "exhaustive; short for --knob timeloop.algorithm=NAME")(
                 "overlap", options::value<std::string>()->value_name("WHAT"),
@@ -134,14 +133,13 @@ void add_components(options::options_description& description, bool mapper) {
     add_knobs(description);
 }
 
-void add_knobs(options::options_description& description) {
+void add_knobs(options::Description& description) {
     description.add_options()  //
-        ("knob", options::value<std::vector<std::string>>()->value_name("NAME.KNOB=VALUE"),
+        ("knob", options::list().named("NAME.KNOB=VALUE"),
          "set a knob of a mapper, strategy or model; may be repeated")(
-            "knobs", options::value<std::string>()->value_name("FILE"),
+            "knobs", options::text().named("FILE"),
             "knobs from a file, {COMPONENT: {KNOB: VALUE}}; --knob goes before")(
-            "plugin", options::value<std::vector<std::string>>()->value_name("FILE"),
-            "load this plugin first; may be repeated");
+            "plugin", options::list().named("FILE"), "load this plugin first; may be repeated");
 }
 
 namespace {

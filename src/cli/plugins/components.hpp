@@ -12,9 +12,9 @@
 namespace tessera::cli {
 
 /// Adds --mapper and --strategy (if `mapper`), --model, and add_knobs().
-void add_components(options::options_description& description, bool mapper);
+void add_components(options::Description& description, bool mapper);
 /// Adds --knob, --knobs and --plugin.
-void add_knobs(options::options_description& description);
+void add_knobs(options::Description& description);
 
 /// Loads the plugins that `args` name with --plugin, then those in the folders for plugins. What is
 /// refused there is told on `err`. \throws PluginError for a named one.

@@ -179,20 +179,18 @@ int help(const Component& c, std::ostream& out) {
 }  // namespace
 
 CommandText plugins_text() {
-    options::options_description result("Options", 100);
+    options::Description result("Options", 100);
     add_inputs(result, "");
-    result.add_options()("json", options::bool_switch(), "print one JSON document")(
-        "plugin", options::value<std::vector<std::string>>()->value_name("FILE"),
-        "load this plugin first; may be repeated")(
-        "seed", options::value<std::string>()->default_value("0")->value_name("N"),
-        "check: seed of the tests")("only", options::value<std::string>()->value_name("TEST"),
-                                    "check: run this test alone")(
-        "in-process", options::bool_switch(), "check: no process per test, for a debugger");
+    result.add_options()("json", options::flag(), "print one JSON document")(
+        "plugin", options::list().named("FILE"), "load this plugin first; may be repeated")(
+        "seed", options::text().by_default("0").named("N"), "check: seed of the tests")(
+        "only", options::text().named("TEST"), "check: run this test alone")(
+        "in-process", options::flag(), "check: no process per test, for a debugger");
     return {"ACTION [NAME] [options]", examples, result};
 }
 
 int plugins_command(const std::vector<std::string>& args, std::ostream& out, std::ostream&) {
-    const options::options_description known = plugins_text().options;
+    const options::Description known = plugins_text().options;
     std::vector<std::string> words, rest;
     for (const std::string& arg : args) {
         (rest.empty() && arg.rfind("-", 0) != 0 ? words : rest).push_back(arg);

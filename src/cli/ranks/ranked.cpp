@@ -16,9 +16,9 @@ Ranked* current = nullptr;
 
 }  // namespace
 
-void add_ranks(options::options_description& description) {
+void add_ranks(options::Description& description) {
     description.add_options()(
-        "mpi", options::value<std::string>()->default_value("auto")->value_name("WHEN"),
+        "mpi", options::text().by_default("auto").named("WHEN"),
         "auto: if mpirun or srun started several of this program, the first hands out searches to "
         "the others; off: each is on its own");
 }

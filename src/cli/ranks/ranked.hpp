@@ -13,7 +13,7 @@
 namespace tessera::cli {
 
 /// Adds --mpi.
-void add_ranks(options::options_description& description);
+void add_ranks(options::Description& description);
 
 /// What this process is in the command that it was started with.
 /// Thread rule: made and destroyed by the main thread; one object at a time.

@@ -9,6 +9,7 @@
 #include "report_contenders.hpp"
 #include "report_sections.hpp"
 #include "tessera/base/error.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::cli {
 
@@ -25,7 +26,7 @@ constexpr const char* examples =
 
 /// Words that are no options and no values of options.
 std::vector<std::string> take_folders(std::vector<std::string>& args,
-                                      const options::options_description& known) {
+                                      const options::Description& known) {
     std::vector<std::string> folders, rest;
     for (std::size_t i = 0; i < args.size(); ++i) {
         const std::string& word = args[i];
@@ -34,10 +35,10 @@ std::vector<std::string> take_folders(std::vector<std::string>& args,
             continue;
         }
         rest.push_back(word);
-        for (const auto& option : known.options()) {
-            const std::string own_short = option->format_name().substr(0, 2);
-            const bool named = word == "--" + option->long_name() || word == own_short;
-            if (named && option->semantic()->max_tokens() > 0 && i + 1 < args.size()) {
+        for (const options::Option& option : known.options()) {
+            const std::string own_short = option.letter.empty() ? "--" : option.letter;
+            const bool named = word == "--" + option.name || word == own_short;
+            if (named && option.takes_value() && i + 1 < args.size()) {
                 rest.push_back(args[++i]);
                 break;
             }
@@ -113,14 +114,14 @@ void write_files(const std::string& folder, const std::map<std::string, std::str
 }  // namespace
 
 CommandText report_text() {
-    options::options_description result("Options", 100);
+    options::Description result("Options", 100);
     result.add_options()  //
-        ("format", options::value<std::string>()->default_value("html")->value_name("FORMAT"),
+        ("format", options::text().by_default("html").named("FORMAT"),
          "html: one page that needs nothing else; md: Markdown without drawings; svg, csv: a file "
          "for each drawing, each table")  //
-        ("output,o", options::value<std::string>()->value_name("PATH"),
+        ("output,o", options::text().named("PATH"),
          "where to write: a file (html, md; default: stdout) or a folder (svg, csv)")  //
-        ("plugin", options::value<std::vector<std::string>>()->value_name("FILE"),
+        ("plugin", options::list().named("FILE"),
          "load this plugin, which the run used; may be repeated");
     add_inputs(result, "");
     return {"DIR... [options]", examples, result};

@@ -144,7 +144,7 @@ ReportRun read_report_run(const std::string& name, const std::vector<std::string
     ReportRun result;
     result.name = name;
     describe(run, result);
-    const options::options_description known = map_text().options;
+    const options::Description known = map_text().options;
     std::vector<std::string> full = stored.arguments(known, plugin_args, "tessera report " + name);
     full.insert(full.end(), plugin_args.begin(), plugin_args.end());
     std::vector<std::string> changed = stored.changed_inputs();

@@ -9,6 +9,7 @@
 #include "io/equation.hpp"
 #include "io/looptree_svg.hpp"
 #include "io/units.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::cli {
 

@@ -22,9 +22,9 @@ class ScreenSink;
 enum class Ui { line, tui, json, snapshots, none };
 
 /// Adds --ui, --plain, --quiet, and the limits of a search.
-void add_run_control(options::options_description& description);
+void add_run_control(options::Description& description);
 /// The first three of these.
-void add_views(options::options_description& description);
+void add_views(options::Description& description);
 /// The limits of --max-evals, --max-time, --max-cpu-time, --max-stall, --max-memory, --gap,
 /// --target. \throws UserError
 base::Budget budget(const Arguments& arguments);

@@ -22,21 +22,21 @@ constexpr const char* examples =
 }  // namespace
 
 CommandText map_text() {
-    options::options_description result("Options", 100);
+    options::Description result("Options", 100);
     add_inputs(result, "aweDS");
     add_search_options(result);
     add_summary_options(result);
     add_components(result, true);
     result.add_options()  //
-        ("output,o", options::value<std::string>()->value_name("DIR"),
+        ("output,o", options::text().named("DIR"),
          "keep the run in a new folder: inputs, events, status, result.json, mapping.yaml")  //
-        ("force", options::bool_switch(), "replace the run in the folder")                   //
-        ("resume", options::bool_switch(),
+        ("force", options::flag(), "replace the run in the folder")                          //
+        ("resume", options::flag(),
          "go on with the run in the folder if it was stopped; -a, -w and the rest may be left "
          "out")  //
-        ("skip-if-exists", options::bool_switch(),
+        ("skip-if-exists", options::flag(),
          "do nothing if the folder holds a finished run")  //
-        ("json", options::bool_switch(), "print one JSON document");
+        ("json", options::flag(), "print one JSON document");
     add_run_control(result);
     return {"-a ARCH -w WORKLOAD [options]", examples, result};
 }
@@ -68,7 +68,7 @@ void tell_changed(const StoredRun& run, const Arguments& arguments, std::ostream
 
 /// `map -o DIR --resume` without inputs: the command is in the folder.
 int resume_stored(const std::vector<std::string>& args, const Arguments& arguments,
-                  const options::options_description& known, std::ostream& out, std::ostream& err) {
+                  const options::Description& known, std::ostream& out, std::ostream& err) {
     StoredRun stored{base::Directory(arguments.text("output"))};
     stored.read_anew(known, args);
     const std::string again = "tessera map --resume -o " + arguments.text("output");
@@ -92,7 +92,7 @@ CommandText rerun_text() {
 }
 
 int map_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
-    const options::options_description known = map_text().options;
+    const options::Description known = map_text().options;
     const Arguments arguments("map", args, known);
     const bool bare = !arguments.has("arch") && !arguments.has("workload");
     if (bare && arguments.flag("resume") && arguments.has("output")) {
@@ -104,7 +104,7 @@ int map_command(const std::vector<std::string>& args, std::ostream& out, std::os
 }
 
 int rerun_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
-    const options::options_description known = map_text().options;
+    const options::Description known = map_text().options;
     if (args.empty() || args.front().rfind('-', 0) == 0) {
         throw UserError("tessera rerun takes the folder of a run first; see tessera rerun --help");
     }

@@ -8,12 +8,12 @@ namespace tessera::cli {
 namespace {
 
 auto text(const char* standard, const char* name) {
-    return options::value<std::string>()->default_value(standard)->value_name(name);
+    return options::text().by_default(standard).named(name);
 }
 
 }  // namespace
 
-void add_mapspace_options(options::options_description& description) {
+void add_mapspace_options(options::Description& description) {
     description.add_options()  //
         ("mapspace", text("full", "PRESET"),
          "mapspace preset: full, accelforge: the restrictions of that tool, or timeloop (the only "
@@ -21,20 +21,20 @@ void add_mapspace_options(options::options_description& description) {
          "--mapper timeloop)")  //
         ("max-fused-loops", text("unlimited", "N"),
          "loops that Einsums may share: a number or unlimited")  //
-        ("max-fused-loops-per-rank-variable", options::value<std::string>()->value_name("N"),
+        ("max-fused-loops-per-rank-variable", options::text().named("N"),
          "the same per rank variable (1)")  //
-        ("einsum-orders", options::value<std::string>()->value_name("ORDERS"),
+        ("einsum-orders", options::text().named("ORDERS"),
          "all: every order in which producers run first; file: that of the file (all; accelforge: "
          "file)")  //
-        ("imperfect-temporal", options::bool_switch(),
+        ("imperfect-temporal", options::flag(),
          "tile shapes need not divide (temporal loops)")  //
-        ("imperfect-spatial", options::bool_switch(),
+        ("imperfect-spatial", options::flag(),
          "tile shapes need not divide (spatial loops)")  //
-        ("unfused", options::bool_switch(),
+        ("unfused", options::flag(),
          "the outermost memory keeps every tensor, even one that it may not keep otherwise");
 }
 
-void add_search_options(options::options_description& description) {
+void add_search_options(options::Description& description) {
     description.add_options()  //
         ("metric", text("edp", "METRIC"),
          "what is minimised: energy, latency, edp, traffic (words read from and written to the "
@@ -44,7 +44,7 @@ void add_search_options(options::options_description& description) {
         ("compat", text("none", "MODEL"),
          "none or accelforge: cost conventions of that tool, defects "
          "included; implied by --mapspace accelforge")  //
-        ("start", options::value<std::vector<std::string>>()->value_name("FILE"),
+        ("start", options::list().named("FILE"),
          "begin with this mapping; may be repeated")                    //
         ("threads", text("0", "N"), "worker threads; 0: one per core")  //
         ("seed", text("0", "N"), "seed of randomised searches");

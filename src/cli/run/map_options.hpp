@@ -7,12 +7,12 @@
 namespace tessera::cli {
 
 /// Adds --mapspace and its switches.
-void add_mapspace_options(options::options_description& description);
+void add_mapspace_options(options::Description& description);
 /// What they ask for. \throws UserError
 mapspace::MapSpaceOptions mapspace_options(const Arguments& arguments);
 
 /// Adds --metric, --mapspace, --compat, the mapspace's switches, --threads and --seed.
-void add_search_options(options::options_description& description);
+void add_search_options(options::Description& description);
 
 /// What they, the limits and --metric ask for. \throws UserError
 mapper::Options mapper_options(const Arguments& arguments);

@@ -13,6 +13,7 @@
 #include "io/units.hpp"
 #include "map_options.hpp"
 #include "tessera/mapping/assemble.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::cli {
 

@@ -28,6 +28,7 @@
 #include "spec/reader.hpp"
 #include "tessera/mapper/order.hpp"
 #include "tessera/session.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::cli {
 

@@ -6,10 +6,8 @@
 
 namespace tessera::cli {
 
-void add_run_control(options::options_description& description) {
-    const auto text = [](const char* name) {
-        return options::value<std::string>()->value_name(name);
-    };
+void add_run_control(options::Description& description) {
+    const auto text = [](const char* name) { return options::text().named(name); };
     description.add_options()  //
         ("max-time", text("TIME"),
          "stop after this time (500ms, 3s, 2m, 1h) with the best mapping so far")         //
@@ -22,14 +20,14 @@ void add_run_control(options::options_description& description) {
     add_views(description);
 }
 
-void add_views(options::options_description& description) {
+void add_views(options::Description& description) {
     description.add_options()  //
-        ("ui", options::value<std::string>()->default_value("auto")->value_name("VIEW"),
+        ("ui", options::text().by_default("auto").named("VIEW"),
          "what is shown while it runs: auto (lines), line, tui (dashboard), json (events), "
          "snapshots "
-         "(the whole state, four times a second, as lines of JSON) or none")         //
-        ("plain", options::bool_switch(), "lines as sentences, for screen readers")  //
-        ("quiet,q", options::bool_switch(), "the same as --ui none");
+         "(the whole state, four times a second, as lines of JSON) or none")  //
+        ("plain", options::flag(), "lines as sentences, for screen readers")  //
+        ("quiet,q", options::flag(), "the same as --ui none");
 }
 
 base::Budget budget(const Arguments& arguments) {

@@ -16,6 +16,7 @@
 #include "map_options.hpp"
 #include "spec/reader.hpp"
 #include "stored_run.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::cli {
 

@@ -5,8 +5,10 @@
 #include <ostream>
 #include <regex>
 #include <set>
+#include <stdexcept>
 
 #include "base/printable.hpp"
+#include "cli/run/given.hpp"
 #include "io/json_text.hpp"
 #include "io/sha256.hpp"
 #include "spec/reader.hpp"
@@ -17,26 +19,6 @@ namespace tessera::cli {
 namespace fs = std::filesystem;
 
 namespace {
-
-struct Given {
-    std::string name;  ///< long name
-    std::vector<std::string> tokens, values;
-};
-
-/// \pre the arguments are valid
-std::vector<Given> parse(const std::vector<std::string>& args,
-                         const options::options_description& known) {
-    namespace style = options::command_line_style;
-    const auto parsed = options::command_line_parser(args)
-                            .options(known)
-                            .style(style::default_style & ~style::allow_guessing)
-                            .run();
-    std::vector<Given> result;
-    for (const auto& option : parsed.options) {
-        result.push_back({option.string_key, option.original_tokens, option.value});
-    }
-    return result;
-}
 
 bool has_string(const io::ParsedJson& object, const char* key) {
     return object.is_object() && object.contains(key) && object[key].is_string();
@@ -144,9 +126,9 @@ void StoredRun::read_kept(const base::Directory& folder) {
     }
 }
 
-void StoredRun::read_anew(const options::options_description& known,
+void StoredRun::read_anew(const options::Description& known,
                           const std::vector<std::string>& given) {
-    for (const Given& option : parse(given, known)) {
+    for (const options::Given& option : options::given(given, known)) {
         const std::string role = option.name == "arch" ? "architecture" : option.name;
         for (const io::ParsedJson& input : json_["inputs"]) {
             if (text_at(input, "role") == role) {
@@ -194,11 +176,11 @@ void StoredRun::check_form() const {
     }
 }
 
-std::vector<std::string> StoredRun::arguments(const options::options_description& known,
+std::vector<std::string> StoredRun::arguments(const options::Description& known,
                                               const std::vector<std::string>& given,
                                               const std::string& again) const {
     std::set<std::string> without = {"output", "force", "resume", "skip-if-exists"};
-    for (const Given& option : parse(given, known)) {
+    for (const options::Given& option : options::given(given, known)) {
         without.insert(option.name);
     }
     std::vector<std::string> command;
@@ -208,7 +190,8 @@ std::vector<std::string> StoredRun::arguments(const options::options_description
     std::vector<std::string> result;
     std::string plugins;
     try {
-        for (const Given& option : parse({command.begin() + 2, command.end()}, known)) {
+        for (const options::Given& option :
+             options::given({command.begin() + 2, command.end()}, known)) {
             if (without.count(option.name) > 0) {
                 continue;
             }
@@ -218,7 +201,7 @@ std::vector<std::string> StoredRun::arguments(const options::options_description
             }
             result.insert(result.end(), option.tokens.begin(), option.tokens.end());
         }
-    } catch (const options::error& error) {
+    } catch (const std::invalid_argument& error) {
         throw UserError(file() + ": this program cannot run its command: " + error.what());
     }
     if (!plugins.empty()) {
@@ -315,10 +298,10 @@ WorkingDirectory::~WorkingDirectory() {
 }
 
 std::vector<std::string> with_absolute(const std::vector<std::string>& args,
-                                       const options::options_description& known) {
+                                       const options::Description& known) {
     static const std::set<std::string> files = {"output", "knobs", "plugin", "start"};
     std::vector<std::string> result;
-    for (const Given& option : parse(args, known)) {
+    for (const options::Given& option : options::given(args, known)) {
         if (files.count(option.name) > 0 && option.values.size() == 1) {
             result.push_back("--" + option.name);
             result.push_back(fs::absolute(option.values.front()).string());

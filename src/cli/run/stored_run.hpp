@@ -37,7 +37,7 @@ public:
     /// Options that `given` (arguments of the same sub-command) sets are left out too.
     /// `again`: the command that is given, for the message.
     /// \throws UserError if it used plugins, which `given` must name again
-    std::vector<std::string> arguments(const options::options_description& known,
+    std::vector<std::string> arguments(const options::Description& known,
                                        const std::vector<std::string>& given,
                                        const std::string& again) const;
     /// The folder it was started in.
@@ -52,8 +52,7 @@ public:
         return kept_;
     }
     /// Inputs that these arguments of its sub-command name are read as they are now.
-    void read_anew(const options::options_description& known,
-                   const std::vector<std::string>& given);
+    void read_anew(const options::Description& known, const std::vector<std::string>& given);
     /// Inputs of which there is another text now than the folder keeps: a line each.
     std::vector<std::string> changed_inputs() const;
 
@@ -91,6 +90,6 @@ private:
 
 /// `args` with the files that -o, --knobs and --plugin name made absolute.
 std::vector<std::string> with_absolute(const std::vector<std::string>& args,
-                                       const options::options_description& known);
+                                       const options::Description& known);
 
 }  // namespace tessera::cli

@@ -39,10 +39,8 @@ constexpr const char* examples =
 }  // namespace
 
 CommandText sweep_text() {
-    options::options_description result("Options", 100);
-    const auto list = [](const char* name) {
-        return options::value<std::vector<std::string>>()->value_name(name);
-    };
+    options::Description result("Options", 100);
+    const auto list = [](const char* name) { return options::list().named(name); };
     add_inputs(result, "aw");
     result.add_options()  //
         ("define,D", list("NAME=VALUES"),
@@ -50,30 +48,29 @@ CommandText sweep_text() {
         ("set", list("PATH=VALUES"),
          "values of any key of the files, as in arch.GlobalBuffer.size=1e6,2e6 or "
          "workload.rank_sizes.M=16:64:*2; may be repeated")  //
-        ("zip", options::bool_switch(),
+        ("zip", options::flag(),
          "take the i-th values together, instead of all combinations")  //
-        ("points", options::value<std::string>()->value_name("FILE"),
+        ("points", options::text().named("FILE"),
          "the points: CSV with a line of names (.csv), or a YAML list of maps")  //
-        ("pareto",
-         options::value<std::string>()->default_value("energy,latency")->value_name("X,Y"),
+        ("pareto", options::text().by_default("energy,latency").named("X,Y"),
          "columns of the Pareto front, both minimised: energy, latency, edp, or what is swept")  //
-        ("jobs,j", options::value<std::string>()->value_name("N"),
+        ("jobs,j", options::text().named("N"),
          "searches at a time, each in a process of its own (one per core; one per worker of "
          "mpirun)")  //
-        ("shard", options::value<std::string>()->value_name("I/N"),
+        ("shard", options::text().named("I/N"),
          "search only the I-th of N parts of the sweep; see --merge")  //
-        ("share", options::bool_switch(),
+        ("share", options::flag(),
          "search beside other processes that have the same command and see the same folder: jobs "
-         "of a cluster, terminals")                                                         //
-        ("merge", list("DIR")->multitoken(), "join the folders of the parts of one sweep")  //
-        ("output,o", options::value<std::string>()->value_name("DIR"),
+         "of a cluster, terminals")                                                  //
+        ("merge", list("DIR").many(), "join the folders of the parts of one sweep")  //
+        ("output,o", options::text().named("DIR"),
          "keep the sweep in a new folder: result.csv, result.json, times.csv, drawings, the "
-         "mappings of the Pareto front")                                      //
-        ("force", options::bool_switch(), "replace the sweep in the folder")  //
-        ("resume", options::bool_switch(),
+         "mappings of the Pareto front")                               //
+        ("force", options::flag(), "replace the sweep in the folder")  //
+        ("resume", options::flag(),
          "go on with the sweep in the folder; points that failed are searched again")  //
-        ("all-mappings", options::bool_switch(), "write the mapping of every point")   //
-        ("json", options::bool_switch(), "print one JSON document");
+        ("all-mappings", options::flag(), "write the mapping of every point")          //
+        ("json", options::flag(), "print one JSON document");
     add_components(result, true);
     add_search_options(result);
     add_ranks(result);
@@ -247,7 +244,7 @@ int sweep(const std::vector<std::string>& args, const Arguments& arguments, std:
 }  // namespace
 
 int sweep_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
-    const options::options_description known = sweep_text().options;
+    const options::Description known = sweep_text().options;
     const Arguments arguments("sweep", args, known);
     if (arguments.flag("help")) {
         print_help(out, examples, known);

@@ -56,30 +56,29 @@ std::vector<GivenFile> given_files(const Args& args) {
     return result;
 }
 
-options::options_description description(const std::string& command) {
-    options::options_description result("Options for Timeloop's input files", 100);
+options::Description description(const std::string& command) {
+    options::Description result("Options for Timeloop's input files", 100);
     add_inputs(result, command == "map" ? "awD" : "awmD");
     auto add = result.add_options();
-    add("model", options::value<std::string>()->default_value("timeloop")->value_name("NAME"),
-        "cost model: only timeloop");
+    add("model", options::text().by_default("timeloop").named("NAME"), "cost model: only timeloop");
     if (command != "compare") {
-        add("json", options::bool_switch(), "print one JSON document");
+        add("json", options::flag(), "print one JSON document");
     }
     if (command == "model") {
-        add("quiet,q", options::bool_switch(), "no warnings on stderr");
+        add("quiet,q", options::flag(), "no warnings on stderr");
     }
     if (command == "map") {
-        add("mapper", options::value<std::string>()->default_value("timeloop")->value_name("NAME"),
+        add("mapper", options::text().by_default("timeloop").named("NAME"),
             "timeloop, or a search strategy; see tessera plugins list");
-        add("algorithm", options::value<std::string>()->value_name("NAME"),
+        add("algorithm", options::text().named("NAME"),
             "optimal, random, random-pruned, linear-pruned, hybrid or exhaustive; default: as the "
             "input says, else optimal");
-        add("strategy", options::value<std::string>()->value_name("NAME"),
+        add("strategy", options::text().named("NAME"),
             "a search strategy in place of an algorithm");
         add_knobs(result);
-        add("start", options::value<std::vector<std::string>>()->value_name("FILE"),
+        add("start", options::list().named("FILE"),
             "a strategy begins with this mapping; may be repeated");
-        add("output,o", options::value<std::string>()->value_name("DIR"),
+        add("output,o", options::text().named("DIR"),
             "an existing folder for Timeloop's output files");
         add_timeloop_search(result);
     }
@@ -206,7 +205,7 @@ private:
     }
 
     std::string name_;
-    options::options_description known_;
+    options::Description known_;
     const Args& args_;
     Arguments arguments_;
     std::vector<std::string> files_;

@@ -23,16 +23,15 @@ constexpr const char* examples =
   tessera compare -a arch.yaml -w problem.yaml --mapper hybrid,annealing,genetic --max-time 5s
 )";
 
-options::options_description description() {
-    options::options_description result("Options for Timeloop's input files", 100);
-    options::options_description inputs;
+options::Description description() {
+    options::Description result("Options for Timeloop's input files", 100);
+    options::Description inputs;
     add_inputs(result, "awD");
     add_compare_options(result, "optimal,random,random-pruned,linear-pruned,hybrid",
                         "optimal, random, random-pruned, linear-pruned, hybrid, exhaustive, or a "
                         "search strategy (search:random for the one of that name)");
-    result.add_options()(
-        "model", options::value<std::string>()->default_value("timeloop")->value_name("NAME"),
-        "cost model: only timeloop");
+    result.add_options()("model", options::text().by_default("timeloop").named("NAME"),
+                         "cost model: only timeloop");
     add_knobs(result);
     add_timeloop_search(result);
     return result;
@@ -162,7 +161,7 @@ io::Json run_json(const std::vector<std::string>& args, const std::vector<std::s
 
 int timeloop_compare(const std::vector<std::string>& args, const std::vector<std::string>& files,
                      std::ostream& out, std::ostream& err) {
-    const options::options_description known = description();
+    const options::Description known = description();
     const Arguments arguments("compare", args, known);
     if (arguments.flag("help")) {
         print_help(out, examples, known);

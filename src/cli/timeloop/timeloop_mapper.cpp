@@ -33,7 +33,7 @@ struct Loaded {
 
 timeloop::StrategySettings strategy_of(std::vector<std::string> words, std::ostream& err) {
     load_plugins(words, err);
-    options::options_description known;
+    options::Description known;
     add_components(known, true);
     words.insert(words.end(), {"--model", "timeloop"});
     const Arguments arguments("timeloop-mapper", words, known);

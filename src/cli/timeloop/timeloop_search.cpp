@@ -25,15 +25,13 @@ constexpr double j_per_pj = 1e-12;
 
 }  // namespace
 
-void add_timeloop_search(options::options_description& description) {
-    const auto text = [](const char* name) {
-        return options::value<std::string>()->value_name(name);
-    };
+void add_timeloop_search(options::Description& description) {
+    const auto text = [](const char* name) { return options::text().named(name); };
     description.add_options()                                                             //
         ("metric", text("METRIC"), "energy, latency or edp; default: as the input says")  //
-        ("threads", options::value<std::string>()->default_value("0")->value_name("N"),
+        ("threads", options::text().by_default("0").named("N"),
          "0: as the input says")  //
-        ("seed", options::value<std::string>()->default_value("0")->value_name("N"),
+        ("seed", options::text().by_default("0").named("N"),
          "seed of randomised searches; 0: Timeloop's");
     add_run_control(description);
 }

@@ -15,7 +15,7 @@
 namespace tessera::cli {
 
 /// Adds --metric, --threads, --seed and the limits and views of a search.
-void add_timeloop_search(options::options_description& description);
+void add_timeloop_search(options::Description& description);
 
 bool is_timeloop_algorithm(const std::string& name);
 /// The algorithm of a name, in either spelling. \throws UserError naming `option`

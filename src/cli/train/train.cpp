@@ -25,12 +25,10 @@ constexpr const char* examples =
 }  // namespace
 
 CommandText train_text() {
-    options::options_description result("Options", 100);
-    const auto list = [](const char* name) {
-        return options::value<std::vector<std::string>>()->value_name(name);
-    };
+    options::Description result("Options", 100);
+    const auto list = [](const char* name) { return options::list().named(name); };
     const auto text = [](const char* standard, const char* name) {
-        return options::value<std::string>()->default_value(standard)->value_name(name);
+        return options::text().by_default(standard).named(name);
     };
     add_inputs(result, "aw");
     result.add_options()  //
@@ -52,10 +50,10 @@ CommandText train_text() {
         ("drop-every", text("10", "N"), "epochs after which the rate is divided by 10")  //
         ("seed", text("0", "N"), "of problems, mappings, weights and order")             //
         ("threads", text("1", "N"), "the result does not depend on it")                  //
-        ("output,o", options::value<std::string>()->value_name("DIR"),
+        ("output,o", options::text().named("DIR"),
          "the folder: surrogate.bin, samples, losses.csv, losses.svg, result.json")  //
-        ("resume", options::bool_switch(), "go on with the run in the folder")       //
-        ("json", options::bool_switch(), "print one JSON document");
+        ("resume", options::flag(), "go on with the run in the folder")              //
+        ("json", options::flag(), "print one JSON document");
     add_views(result);
     add_components(result, false);
     return {"-a ARCH -w WORKLOAD -o DIR [options]", examples, result};
@@ -124,7 +122,7 @@ telemetry::RunIdentity identity(const TrainPlan& plan, const std::vector<std::st
 }  // namespace
 
 int train_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
-    const options::options_description known = train_text().options;
+    const options::Description known = train_text().options;
     const Arguments arguments("train", args, known);
     if (arguments.flag("help")) {
         print_help(out, examples, known);

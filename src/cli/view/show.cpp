@@ -14,6 +14,7 @@
 #include "io/equation.hpp"
 #include "io/units.hpp"
 #include "tessera/base/error.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::cli {
 
@@ -210,13 +211,13 @@ bool is_architecture(const std::string& name) {
 }  // namespace
 
 CommandText show_text() {
-    options::options_description result("Options", 100);
+    options::Description result("Options", 100);
     result.add_options()  //
-        ("name", options::value<std::string>()->value_name("NAME"),
+        ("name", options::text().named("NAME"),
          "an architecture or a workload: a shipped name, or a file; also without --name")  //
-        ("workload,w", options::value<std::string>()->default_value("")->value_name("WORKLOAD"),
+        ("workload,w", options::text().by_default("").named("WORKLOAD"),
          "of an architecture: whose tensors its fields are evaluated for; default: matmul")  //
-        ("einsums", options::value<std::string>()->value_name("LIST"),
+        ("einsums", options::text().named("LIST"),
          "only these Einsums of the workload, as in conv1,conv2");
     add_inputs(result, "D");
     return {"[NAME] [options]", examples, result};

@@ -44,23 +44,23 @@ constexpr const char* examples =
 }  // namespace
 
 CommandText top_text() {
-    options::options_description result("Options", 100);
+    options::Description result("Options", 100);
     const auto text = [](const char* standard, const char* name) {
-        return options::value<std::string>()->default_value(standard)->value_name(name);
+        return options::text().by_default(standard).named(name);
     };
     add_inputs(result, "");
     result.add_options()  //
-        ("run", options::value<std::string>()->value_name("RUN"),
+        ("run", options::text().named("RUN"),
          "what to watch: a run directory, or the name of a running search (its beginning is "
-         "enough); also without --run; default: the search that started last")              //
-        ("list", options::bool_switch(), "list the running searches")                       //
-        ("once", options::bool_switch(), "print one frame and end")                         //
-        ("size", text("auto", "WxH"), "columns and lines of the frame of --once")           //
-        ("panel", text("summary", "NAME"), "panel shown first: a name or 0 to 9")           //
-        ("symbols", text("auto", "SET"), "auto, block, braille or ascii")                   //
-        ("color", text("auto", "WHEN"), "auto, always or never")                            //
-        ("json", options::bool_switch(), "--once or --list: numbers instead of a picture")  //
-        ("control", options::bool_switch(), "the keys s and c may stop and checkpoint the run");
+         "enough); also without --run; default: the search that started last")       //
+        ("list", options::flag(), "list the running searches")                       //
+        ("once", options::flag(), "print one frame and end")                         //
+        ("size", text("auto", "WxH"), "columns and lines of the frame of --once")    //
+        ("panel", text("summary", "NAME"), "panel shown first: a name or 0 to 9")    //
+        ("symbols", text("auto", "SET"), "auto, block, braille or ascii")            //
+        ("color", text("auto", "WHEN"), "auto, always or never")                     //
+        ("json", options::flag(), "--once or --list: numbers instead of a picture")  //
+        ("control", options::flag(), "the keys s and c may stop and checkpoint the run");
     return {"[RUN] [options]", examples, result};
 }
 
@@ -260,7 +260,7 @@ int watch(const Arguments& arguments) {
 }  // namespace
 
 int top_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
-    const options::options_description known = top_text().options;
+    const options::Description known = top_text().options;
     std::vector<std::string> named = args;
     // RUN stands by itself as well as behind --run.
     for (std::size_t i = 0; i < named.size(); ++i) {
