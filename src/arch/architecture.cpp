@@ -5,6 +5,7 @@
 
 #include "arch/path_builder.hpp"
 #include "base/data_path.hpp"
+#include "spec/quantities.hpp"
 #include "spec/settings.hpp"
 #include "spec/warnings.hpp"
 #include "tessera/spec/directives.hpp"
@@ -146,6 +147,43 @@ Path Architecture::path(const workload::Workload& workload, int einsum, const st
         }
     });
     return PathBuilder(impl_->tree, view, scope, compat).build(compute);
+}
+
+namespace {
+
+/// Runs `evaluation`, unless it asks for a name that a workload may bring.
+template <class Evaluation>
+void unless_of_workload(const Evaluation& evaluation) {
+    try {
+        evaluation();
+    } catch (const spec::UnknownName&) {
+        return;
+    }
+}
+
+}  // namespace
+
+void Architecture::check_values() const {
+    spec::Symbols symbols = impl_->document.variables.child();
+    spec::bind_variables(impl_->variables, impl_->defines, symbols);
+    const ComponentValues values(impl_->tree, symbols);
+    for_each_leaf(impl_->tree, [&](const ComponentSpec& component) {
+        const spec::Symbols& scope = values.scope(component);
+        for (const DimSpec& dim : component.spatial) {
+            unless_of_workload([&] { spec::integer_in(dim.fanout, scope, spec::extent()); });
+        }
+        if (component.kind == LevelKind::container) {
+            return;
+        }
+        values.check_given(component);
+        for (const auto& [key, expression] : component.numbers) {
+            unless_of_workload([&] { values.number(component, key); });
+        }
+        unless_of_workload([&] { compile_latency(component, values.actions(component), scope); });
+    });
+    for (const auto& [einsum, other] : impl_->of_einsum) {
+        other.check_values();
+    }
 }
 
 Architecture load_architecture(const std::string& name_or_path,

@@ -158,16 +158,37 @@ double ComponentValues::leak_power_w(const ComponentSpec& component) const {
     if (component.kind == LevelKind::container) {
         return 0;
     }
-    if (component.has_model && component.numbers.count("leak_power") == 0) {
-        fail_missing(component, "the leak power (W)", "leak_power");
-    }
+    check_given(component);
     const double leak_w = number(component, "leak_power") * number(component, "leak_power_scale") *
                           number(component, "n_parallel_instances");
     check_product(leak_w, "the leak power (W)", component, component.where);
     return leak_w;
 }
 
+void ComponentValues::check_given(const ComponentSpec& component) const {
+    if (component.has_model && component.numbers.count("leak_power") == 0) {
+        fail_missing(component, "the leak power (W)", "leak_power");
+    }
+    for (const std::string& name : action_names(component.kind)) {
+        const auto action = std::ranges::find(component.actions, name, &ActionSpec::name);
+        if (component.dummy) {
+            continue;
+        }
+        if (action == component.actions.end()) {
+            fail_missing(component, "the action '" + name + "'", "actions");
+        }
+        if (action->numbers.count("energy") == 0) {
+            fail_missing(component, "the energy (J) of action '" + name + "'", "energy");
+        }
+        if (action->numbers.count("throughput") == 0 && action->numbers.count("latency") == 0) {
+            fail_missing(component, "the throughput (actions per second) of action '" + name + "'",
+                         "throughput");
+        }
+    }
+}
+
 std::vector<ActionValues> ComponentValues::actions(const ComponentSpec& component) const {
+    check_given(component);
     const double energy_scale = number(component, "energy_scale");
     const double speed_scale =
         throughput_scale(component) * number(component, "n_parallel_instances");
@@ -182,9 +203,6 @@ std::vector<ActionValues> ComponentValues::actions(const ComponentSpec& componen
         values.bits_per_action = default_bits;
         values.throughput_per_s = std::numeric_limits<double>::infinity();
         if (found == component.actions.end()) {
-            if (!component.dummy) {
-                fail_missing(component, "the action '" + name + "'", "actions");
-            }
             result.push_back(values);
             continue;
         }
@@ -200,15 +218,8 @@ std::vector<ActionValues> ComponentValues::actions(const ComponentSpec& componen
         if (action.numbers.count("bits_per_action") != 0) {
             values.bits_per_action = action_number(action, "bits_per_action", scope);
         }
-        if (!component.dummy && action.numbers.count("energy") == 0) {
-            fail_missing(component, "the energy (J) of action '" + name + "'", "energy");
-        }
         const bool has_latency = action.numbers.count("latency") != 0;
         const bool has_throughput = action.numbers.count("throughput") != 0;
-        if (!component.dummy && !has_throughput && !has_latency) {
-            fail_missing(component, "the throughput (actions per second) of action '" + name + "'",
-                         "throughput");
-        }
         const double action_speed = action.numbers.count("latency_scale") != 0
                                         ? 1 / action_number(action, "latency_scale", scope)
                                         : action_number(action, "throughput_scale", scope);

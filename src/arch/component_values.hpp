@@ -36,6 +36,8 @@ public:
     /// A numeric field, its default if absent. \throws UserError
     double number(const ComponentSpec& component, const std::string& key) const;
     double throughput_scale(const ComponentSpec& component) const;
+    /// Whether every number without a default is given. \throws UserError
+    void check_given(const ComponentSpec& component) const;
     /// All actions of the kind, in the order of action_names(). \throws UserError
     std::vector<ActionValues> actions(const ComponentSpec& component) const;
     /// Leak of one instance with its scales.

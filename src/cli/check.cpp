@@ -190,6 +190,9 @@ void report(std::ostream& out, io::Json& document, const Inputs& inputs) {
         print_mapping(out, *inputs.mapping);
         document["mapping"] = mapping_json(*inputs.mapping);
     }
+    if (inputs.architecture && !inputs.workload) {
+        inputs.architecture->check_values();
+    }
     if (!inputs.architecture || !inputs.workload) {
         return;
     }

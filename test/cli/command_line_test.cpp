@@ -51,7 +51,8 @@ BOOST_AUTO_TEST_CASE(help_begins_with_usage_a_sentence_and_two_examples) {
 BOOST_AUTO_TEST_CASE(help_has_common_options_and_help_all_has_all) {
     const std::string common = invoke({"map", "--help"}).out;
     const std::string all = invoke({"map", "--help-all"}).out;
-    for (const char* option : {"--arch ] ARCH", "--metric METRIC", "--max-time ", "--output ] DIR"}) {
+    for (const char* option :
+         {"--arch ] ARCH", "--metric METRIC", "--max-time ", "--output ] DIR"}) {
         BOOST_TEST(common.find(option) != std::string::npos, option);
     }
     for (const char* option : {"--imperfect-temporal", "--compat MODEL", "--einsum-orders"}) {
@@ -226,6 +227,33 @@ BOOST_AUTO_TEST_CASE(what_is_in_order_is_told_as_json) {
     BOOST_TEST(illegal.json()["status"] == "illegal", illegal.out);
     BOOST_TEST(illegal.json()["violations"][0]["rule"] == "capacity");
     BOOST_TEST(illegal.json()["violations"][0]["severity"] == "impossible");
+}
+
+BOOST_AUTO_TEST_CASE(an_architecture_alone_is_checked_as_a_search_checks_it) {
+    const Folder folder;
+    const std::string whole = small_arch;
+    BOOST_TEST(invoke({"check", "-a", folder.file("whole.yaml", whole)}).code == 0);
+    const auto refused = [&](const std::string& text, const std::string& by,
+                             const std::string& message) {
+        std::string changed = whole;
+        BOOST_REQUIRE(changed.find(text) != std::string::npos);
+        changed.replace(changed.find(text), text.size(), by);
+        const std::string file = folder.file("changed.yaml", changed);
+        const Outcome alone = invoke({"check", "-a", file});
+        const Outcome mapped =
+            invoke({"map", "-a", file, "-w", folder.file("w.yaml", small_workload), "-q"});
+        BOOST_TEST(alone.code == 2, by);
+        BOOST_TEST(alone.says(message), alone.err);
+        BOOST_TEST(mapped.code == 2, by);
+        BOOST_TEST(mapped.says(message), mapped.err);
+    };
+    refused("energy: 10", "energy_scale: 10", "the energy (J) of action");
+    refused("size: 4096", "size: 1 / 0", "size");
+    refused("size: 4096", "size: 0 - 5", "size");
+    // What a workload has to say does not count against it.
+    std::string sets = whole;
+    sets.replace(sets.find("size: 4096"), 10, "size: 1e9 * len(All)");
+    BOOST_TEST(invoke({"check", "-a", folder.file("sets.yaml", sets)}).code == 0);
 }
 
 BOOST_AUTO_TEST_CASE(counts_agree_with_their_nouns) {

@@ -51,6 +51,10 @@ public:
     Path path(const workload::Workload& workload, int einsum, const std::string& compute,
               Compat compat) const;
 
+    /// Evaluates what no Einsum has to be known for. \throws UserError for what path() would refuse
+    /// whatever the workload is
+    void check_values() const;
+
     struct Impl;
 
 private:
