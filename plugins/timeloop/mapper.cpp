@@ -38,6 +38,8 @@ Kind kind_of(Metric metric) {
         case Metric::edp:
             return Kind::edp;
         case Metric::traffic:
+        case Metric::dynamic_energy:
+        case Metric::leak_energy:
             break;
     }
     throw UserError(std::string("mapper 'timeloop' does not minimise ") + facts(metric).name);

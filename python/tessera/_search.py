@@ -195,7 +195,8 @@ def map(problem: Problem, metric: str | Sequence[str] = "edp",  # noqa: A001
         progress: bool | Callable[[Progress], None] | None = None) -> Result:
     """Searches for the mapping of least ``metric``, as ``tessera map`` does.
 
-    ``metric``    ``"energy"``, ``"latency"``, ``"edp"`` or ``"traffic"``; several, as
+    ``metric``    ``"energy"``, ``"latency"``, ``"edp"``, ``"traffic"``, ``"dynamic_energy"`` or
+                  ``"leak_energy"``; two, as
                   ``["energy", "latency"]``, ask for the Pareto set
     ``mapper``    name of a mapper or search strategy (:func:`mappers`), or a class below
                   :class:`tessera.Strategy`

@@ -298,18 +298,21 @@ def _options(spec: Any, mapspace: str, on_unsupported: str) -> dict[str, Any]:
 def _metric(metrics: Any, on_unsupported: str) -> list[str]:
     from accelforge import Metrics
 
-    known = {"ENERGY_DELAY_PRODUCT": "edp", "ENERGY": "energy", "LATENCY": "latency"}
+    known = {"ENERGY_DELAY_PRODUCT": "edp", "ENERGY": "energy", "LATENCY": "latency",
+             "DYNAMIC_ENERGY": "dynamic_energy", "LEAK_ENERGY": "leak_energy"}
     asked = [m.name for m in Metrics if m in metrics and m.name]
-    if "ENERGY_DELAY_PRODUCT" in asked:
-        return ["edp"]
     for name in asked:
         if name not in known:
-            _refuse(f"metric {name} has no counterpart; there are ENERGY, LATENCY and "
-                    "ENERGY_DELAY_PRODUCT", on_unsupported)
-    found = [known[name] for name in asked if name in known]
+            _refuse(f"metric {name} has no counterpart; there are {', '.join(known)}",
+                    on_unsupported)
+    found = sorted(known[name] for name in asked if name in known)
     if not found:
         raise Unsupported("no metric of the spec has a counterpart")
-    return sorted(found)
+    most = ["edp"] if "edp" in found else found[:2]
+    if most != found:
+        _refuse(f"metrics {', '.join(found)} together have no counterpart; take "
+                f"{' and '.join(most)}", on_unsupported)
+    return most
 
 
 def map_spec(spec: Any, einsum_names: list[str] | None = None, *, mapspace: str = "accelforge",

@@ -164,6 +164,21 @@ def test_its_own_optimum_is_no_better(spec):
     assert bridge.map_spec(spec).energy <= theirs * (1 + 1e-6)
 
 
+def test_metrics_in_words_of_tessera():
+    accelforge = pytest.importorskip("accelforge")
+    from tessera import accelforge as bridge
+
+    asked = accelforge.Metrics
+    assert bridge._metric(asked.DYNAMIC_ENERGY, "raise") == ["dynamic_energy"]
+    assert bridge._metric(asked.LATENCY | asked.LEAK_ENERGY, "raise") == ["latency", "leak_energy"]
+    for several in (asked.ENERGY | asked.LATENCY | asked.LEAK_ENERGY,
+                    asked.ENERGY | asked.ENERGY_DELAY_PRODUCT):
+        with pytest.raises(bridge.Unsupported, match="together"):
+            bridge._metric(several, "raise")
+    with pytest.raises(bridge.Unsupported, match="RESOURCE_USAGE"):
+        bridge._metric(asked.RESOURCE_USAGE, "raise")
+
+
 def test_what_has_no_counterpart_is_named(spec):
     from tessera import accelforge as bridge
 

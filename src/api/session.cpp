@@ -12,7 +12,7 @@
 #include <sstream>
 
 #include "api/search.hpp"
-#include "api/traffic_view.hpp"
+#include "api/served_metrics.hpp"
 #include "model/overflow.hpp"
 #include "telemetry/sampler.hpp"
 #include "tessera/model/pipelines.hpp"
@@ -114,11 +114,11 @@ void evaluate_again(std::vector<mapper::Solution>& solutions, const model::Probl
     }
 }
 
-mapper::Result least_traffic(mapper::Mapper& mapper, const model::Problem& problem,
-                             const model::CostModel& model, mapper::Options settings,
-                             mapper::Metric place) {
-    const api::TrafficView view(model, place);
-    settings.metrics = api::viewed(settings.metrics, place);
+mapper::Result least_of_served(mapper::Mapper& mapper, const model::Problem& problem,
+                               const model::CostModel& model, mapper::Options settings,
+                               const api::Places& places) {
+    const api::ServedView view(model, places);
+    settings.metrics = api::viewed(settings.metrics, places);
     evaluate_again(settings.start, problem, view);
     mapper::Result result = mapper.map(problem, view, settings);
     evaluate_again(result.solutions, problem, model);
@@ -128,9 +128,9 @@ mapper::Result least_traffic(mapper::Mapper& mapper, const model::Problem& probl
 mapper::Result searched(mapper::Mapper& mapper, const model::Problem& problem,
                         const model::CostModel& model, const mapper::Options& settings) {
     try {
-        const std::optional<mapper::Metric> place = api::place_of_traffic(settings.metrics);
-        return place ? least_traffic(mapper, problem, model, settings, *place)
-                     : mapper.map(problem, model, settings);
+        const api::Places places = api::places_of(settings.metrics);
+        return places.any() ? least_of_served(mapper, problem, model, settings, places)
+                            : mapper.map(problem, model, settings);
     } catch (const NoLegalMapping& error) {
         mapper::Result result;
         result.reasons = {error.what()};

@@ -319,7 +319,11 @@ std::vector<mapper::Metric> Arguments::metrics() const {
     for (const mapper::MetricFacts& one : mapper::all_metrics) {
         names.emplace_back(one.name);
     }
-    const std::string expected = "energy, latency, edp, traffic, or several as energy,latency";
+    std::string expected;
+    for (const std::string& name : names) {
+        expected += name + ", ";
+    }
+    expected += "or two as energy,latency";
     std::vector<mapper::Metric> result;
     std::istringstream list(text("metric"));
     for (std::string name; std::getline(list, name, ',');) {

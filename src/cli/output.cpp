@@ -39,10 +39,6 @@ std::string metric_name(mapper::Metric metric) {
     return api::metric_name(metric);
 }
 
-bool asks_for_traffic(const std::vector<mapper::Metric>& metrics) {
-    return std::find(metrics.begin(), metrics.end(), mapper::Metric::traffic) != metrics.end();
-}
-
 std::string metric_names(const std::vector<mapper::Metric>& metrics) {
     std::string result;
     for (const mapper::Metric metric : metrics) {

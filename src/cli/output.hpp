@@ -35,8 +35,6 @@ std::string metric_name(mapper::Metric metric);
 /// "energy,latency"
 std::string metric_names(const std::vector<mapper::Metric>& metrics);
 
-bool asks_for_traffic(const std::vector<mapper::Metric>& metrics);
-
 /// Energy, latency and EDP, one a line.
 void print_totals(std::ostream& out, const arch::Architecture& architecture,
                   const model::Report& report);

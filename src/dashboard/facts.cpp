@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "api/served_metrics.hpp"
 #include "dashboard/numbers.hpp"
 #include "dashboard/panels.hpp"
 
@@ -40,15 +41,24 @@ std::string objective_name(const Snapshot& snapshot) {
 }
 
 CostNames cost_names(const Snapshot& snapshot) {
-    const std::vector<std::string>& metrics = snapshot.run.metrics;
-    const auto asked = [&](const char* metric) {
-        return std::find(metrics.begin(), metrics.end(), metric) != metrics.end();
-    };
+    std::vector<mapper::Metric> metrics;
+    for (const std::string& name : snapshot.run.metrics) {
+        if (const mapper::MetricFacts* const known = mapper::find_metric(name)) {
+            metrics.push_back(known->metric);
+        }
+    }
+    const api::Places places = api::places_of(metrics);
     CostNames names;
-    if (asked("traffic")) {
-        const bool second = asked("energy");
-        (second ? names.second : names.first) = "traffic";
-        (second ? names.second_unit : names.first_unit) = "words";
+    const auto show = [](mapper::Metric metric, std::string& name, std::string& unit) {
+        name = mapper::facts(metric).name;
+        name = name.substr(0, name.find('_'));  // "dynamic", "leak"
+        unit = mapper::facts(metric).unit;
+    };
+    if (places.energy) {
+        show(*places.energy, names.first, names.first_unit);
+    }
+    if (places.latency) {
+        show(*places.latency, names.second, names.second_unit);
     }
     if (snapshot.run.unit.empty()) {  // arbitrary units
         names.first_unit = names.second_unit = "";

@@ -9,21 +9,24 @@ namespace tessera::telemetry {
 
 namespace {
 
-/// Words of traffic take the place of the cost that is not asked for, or else of the energy.
+/// Metrics such as traffic take the place of the energy, or of the latency if that place is taken.
 double metric_value(const std::vector<std::string>& metrics, const std::string& metric,
                     const Incumbent& found) {
+    if (metric == "edp") {
+        return found.energy_j * found.latency_s;
+    }
     const bool energy = std::find(metrics.begin(), metrics.end(), "energy") != metrics.end();
-    return metric == "energy"    ? found.energy_j
-           : metric == "latency" ? found.latency_s
-           : metric == "traffic" ? (energy ? found.latency_s : found.energy_j)
-                                 : found.energy_j * found.latency_s;
+    const bool first = energy                         ? metric == "energy"
+                       : metrics.front() == "latency" ? metric != "latency"
+                                                      : metric == metrics.front();
+    return first ? found.energy_j : found.latency_s;
 }
 
 /// By mapper::later_metric() of the only metric.
 base::Cost cost_of(const std::vector<std::string>& metrics, const Incumbent& found) {
     const std::string metric = metrics.empty() ? "" : metrics.front();
-    const bool latency = metric == "energy" || metric == "traffic";
-    return {found.value, latency ? found.latency_s : found.energy_j};
+    const bool energy = metric.empty() || metric == "latency" || metric == "edp";
+    return {found.value, energy ? found.energy_j : found.latency_s};
 }
 
 }  // namespace

@@ -24,9 +24,19 @@ namespace tessera::mapper {
 
 /// In J, s, J s or words; NaN where the model does not count them.
 inline double metric_value(Metric metric, const model::Report& report) {
-    return metric == Metric::traffic
-               ? report.traffic_words().value_or(std::numeric_limits<double>::quiet_NaN())
-               : metric_value(metric, report.energy_j(), report.latency_s());
+    switch (metric) {
+        case Metric::traffic:
+            return report.traffic_words().value_or(std::numeric_limits<double>::quiet_NaN());
+        case Metric::dynamic_energy:
+            return report.dynamic_energy_j();
+        case Metric::leak_energy:
+            return report.leak_energy_j();
+        case Metric::energy:
+        case Metric::latency:
+        case Metric::edp:
+            break;
+    }
+    return metric_value(metric, report.energy_j(), report.latency_s());
 }
 
 struct Solution {

@@ -11,9 +11,10 @@
 namespace tessera::mapper {
 
 /// Several metrics ask for the Pareto set; `edp` stands alone. `traffic` is
-/// Report::traffic_words(). The host asks mappers for energy, latency and edp only: for traffic it
-/// gives them a model whose energy, or latency where energy is asked for too, is the traffic.
-enum class Metric : std::uint8_t { energy, latency, edp, traffic };
+/// Report::traffic_words(); energy is the sum of `dynamic_energy` and `leak_energy`. The host asks
+/// mappers for energy, latency and edp only: for the others it gives them a model whose energy, or
+/// latency where the place of energy is taken, is the metric.
+enum class Metric : std::uint8_t { energy, latency, edp, traffic, dynamic_energy, leak_energy };
 
 struct MetricFacts {
     Metric metric;
@@ -26,11 +27,14 @@ inline constexpr std::array all_metrics{
     MetricFacts{Metric::energy, "energy", "energy_j", "J"},
     MetricFacts{Metric::latency, "latency", "latency_s", "s"},
     MetricFacts{Metric::edp, "edp", "edp_js", "J s"},
-    MetricFacts{Metric::traffic, "traffic", "traffic_words", "words"}};
+    MetricFacts{Metric::traffic, "traffic", "traffic_words", "words"},
+    MetricFacts{Metric::dynamic_energy, "dynamic_energy", "dynamic_energy_j", "J"},
+    MetricFacts{Metric::leak_energy, "leak_energy", "leak_energy_j", "J"}};
 
 static_assert(all_metrics[0].metric == Metric::energy && all_metrics[1].metric == Metric::latency &&
               all_metrics[2].metric == Metric::edp && all_metrics[3].metric == Metric::traffic &&
-              all_metrics.size() == 4);
+              all_metrics[4].metric == Metric::dynamic_energy &&
+              all_metrics[5].metric == Metric::leak_energy && all_metrics.size() == 6);
 
 constexpr const MetricFacts& facts(Metric metric) {
     return all_metrics[static_cast<std::size_t>(metric)];
@@ -50,6 +54,8 @@ constexpr Metric later_metric(Metric metric) {
     switch (metric) {
         case Metric::energy:
         case Metric::traffic:
+        case Metric::dynamic_energy:
+        case Metric::leak_energy:
             return Metric::latency;
         case Metric::latency:
         case Metric::edp:
@@ -58,7 +64,7 @@ constexpr Metric later_metric(Metric metric) {
     return Metric::energy;
 }
 
-/// In J, s or J s; NaN for traffic, of which these say nothing.
+/// In J, s or J s; NaN for the others, of which these say nothing.
 constexpr double metric_value(Metric metric, double energy_j, double latency_s) {
     switch (metric) {
         case Metric::energy:
@@ -68,6 +74,8 @@ constexpr double metric_value(Metric metric, double energy_j, double latency_s) 
         case Metric::edp:
             return energy_j * latency_s;
         case Metric::traffic:
+        case Metric::dynamic_energy:
+        case Metric::leak_energy:
             break;
     }
     return std::numeric_limits<double>::quiet_NaN();

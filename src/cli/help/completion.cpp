@@ -41,7 +41,7 @@ std::vector<Option> options_of(const CommandText& text) {
 /// Words known by now for an option's value.
 std::string choices(const std::string& option) {
     static const std::pair<const char*, const char*> known[] = {
-        {"metric", "edp energy latency traffic"},
+        {"metric", "edp energy latency traffic dynamic_energy leak_energy"},
         {"einsum-orders", "all file"},
         {"mapspace", "full accelforge timeloop"},
         {"ui", "auto tui line json snapshots none"},

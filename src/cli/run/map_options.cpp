@@ -38,7 +38,8 @@ void add_search_options(options::Description& description) {
     description.add_options()  //
         ("metric", text("edp", "METRIC"),
          "what is minimised: energy, latency, edp, traffic (words read from and written to the "
-         "outermost memory), or the Pareto set of two, as in energy,latency");
+         "outermost memory), dynamic_energy, leak_energy, or the Pareto set of two, as in "
+         "energy,latency");
     add_mapspace_options(description);
     description.add_options()  //
         ("compat", text("none", "MODEL"),

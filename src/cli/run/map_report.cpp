@@ -54,10 +54,14 @@ io::Json search_json(const mapper::Result& result, const mapper::Options& settin
 }
 
 void print_pareto_set(std::ostream& out, const arch::Architecture& architecture,
-                      const mapper::Result& result, bool traffic) {
+                      const mapper::Result& result, const std::vector<mapper::Metric>& metrics) {
+    std::vector<mapper::Metric> others = metrics;
+    std::erase_if(others, [](mapper::Metric metric) {
+        return metric == mapper::Metric::energy || metric == mapper::Metric::latency;
+    });
     std::vector<std::vector<std::string>> rows = {{"  mapping", "energy", "latency", "EDP"}};
-    if (traffic) {
-        rows.front().emplace_back("traffic");
+    for (const mapper::Metric metric : others) {
+        rows.front().push_back(metric_name(metric));
     }
     for (std::size_t i = 0; i < result.solutions.size(); ++i) {
         const model::Report& report = result.solutions[i].report;
@@ -65,8 +69,9 @@ void print_pareto_set(std::ostream& out, const arch::Architecture& architecture,
                         io::quantity(report.energy_j(), unit(architecture, "J")),
                         io::quantity(report.latency_s(), unit(architecture, "s")),
                         io::plain(report.edp_js(), unit(architecture, "J s"))});
-        if (traffic) {
-            rows.back().push_back(io::plain(report.traffic_words().value_or(0), "words"));
+        for (const mapper::Metric metric : others) {
+            rows.back().push_back(
+                io::plain(mapper::metric_value(metric, report), metric_unit(architecture, metric)));
         }
     }
     out << "Pareto set:\n";
@@ -155,7 +160,6 @@ void print(std::ostream& out, const model::Problem& problem, const mapper::Resul
            const io::Description& best, const Asked& asked) {
     const mapper::Solution& solution = result.solutions.front();
     const arch::Architecture& architecture = *problem.architecture;
-    const bool traffic = asks_for_traffic(asked.settings.metrics);
     if (asked.tree) {
         print_tree(out, solution.mapping, best.notes);
         print_pipelines(out, solution.report);
@@ -167,7 +171,7 @@ void print(std::ostream& out, const model::Problem& problem, const mapper::Resul
     print_summary(out, architecture, best);
     print_summary_tables(out, architecture, best.summary, asked.tables);
     if (result.solutions.size() > 1) {
-        print_pareto_set(out, architecture, result, traffic);
+        print_pareto_set(out, architecture, result, asked.settings.metrics);
     }
     print_search(out, result, asked);
     if (!result.reasons.empty()) {

@@ -57,10 +57,9 @@ std::vector<SweepAxis> read_axes(const ParsedJson& json) {
 io::Json outcome_json(const SweepOutcome& outcome) {
     io::Json json;
     json["status"] = outcome.status;
-    json["energy_j"] = number_or_null(outcome.energy_j);
-    json["latency_s"] = number_or_null(outcome.latency_s);
-    json["edp_js"] = number_or_null(outcome.edp_js);
-    json["traffic_words"] = number_or_null(outcome.traffic_words);
+    for (const SweepFigure& figure : sweep_figures) {
+        json[figure.key] = number_or_null(outcome.*figure.value);
+    }
     json["bound"] = number_or_null(outcome.bound);
     json["gap"] = number_or_null(outcome.gap);
     json["stopped_by"] = outcome.stopped_by;
@@ -80,10 +79,9 @@ std::optional<SweepOutcome> read_outcome(const ParsedJson& json) {
     }
     SweepOutcome outcome;
     outcome.status = read_string(json, "status");
-    outcome.energy_j = read_number(json, "energy_j");
-    outcome.latency_s = read_number(json, "latency_s");
-    outcome.edp_js = read_number(json, "edp_js");
-    outcome.traffic_words = read_number(json, "traffic_words");
+    for (const SweepFigure& figure : sweep_figures) {
+        outcome.*figure.value = read_number(json, figure.key);
+    }
     outcome.bound = read_number(json, "bound");
     outcome.gap = read_number(json, "gap");
     outcome.stopped_by = read_string(json, "stopped_by");
@@ -136,17 +134,10 @@ std::vector<std::size_t> SweepPlan::searched(std::size_t shard, std::size_t shar
 
 std::optional<double> column(const SweepPlan& plan, const SweepOutcome& outcome, std::size_t point,
                              const std::string& name) {
-    if (name == "energy_j") {
-        return outcome.energy_j;
-    }
-    if (name == "latency_s") {
-        return outcome.latency_s;
-    }
-    if (name == "edp_js") {
-        return outcome.edp_js;
-    }
-    if (name == "traffic_words") {
-        return outcome.traffic_words;
+    for (const SweepFigure& figure : sweep_figures) {
+        if (name == figure.key) {
+            return outcome.*figure.value;
+        }
     }
     for (std::size_t a = 0; a < plan.space.axes.size(); ++a) {
         if (plan.space.axes[a].name == name) {

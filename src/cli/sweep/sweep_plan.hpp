@@ -1,6 +1,7 @@
 // What a sweep is to do, and what its points came to: what is kept in its folder.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -16,11 +17,25 @@ struct SweepOutcome {
     /// optimal, feasible (stopped before a proof), infeasible, unknown (stopped before any mapping)
     /// or failed; empty: not run
     std::string status;
-    std::optional<double> energy_j, latency_s, edp_js, traffic_words, bound, gap;
+    std::optional<double> energy_j, latency_s, edp_js, traffic_words, dynamic_energy_j,
+        leak_energy_j, bound, gap;
     std::string stopped_by, message, fused_groups, mapping;
     double wall_s = 0, cpu_s = 0;
     std::uint64_t memory_bytes = 0, evaluated = 0;
 };
+
+/// What a point costs, by the keys of metrics.
+struct SweepFigure {
+    const char* key;
+    std::optional<double> SweepOutcome::*value;
+};
+inline constexpr std::array sweep_figures{
+    SweepFigure{"energy_j", &SweepOutcome::energy_j},
+    SweepFigure{"latency_s", &SweepOutcome::latency_s},
+    SweepFigure{"edp_js", &SweepOutcome::edp_js},
+    SweepFigure{"traffic_words", &SweepOutcome::traffic_words},
+    SweepFigure{"dynamic_energy_j", &SweepOutcome::dynamic_energy_j},
+    SweepFigure{"leak_energy_j", &SweepOutcome::leak_energy_j}};
 
 struct SweepPlan {
     std::string workload, architecture, mapper, model, metric;
@@ -35,7 +50,7 @@ struct SweepPlan {
     std::vector<std::size_t> searched(std::size_t shard, std::size_t shards) const;
 };
 
-/// A numeric column of a point, by name: energy_j, latency_s, edp_js, traffic_words, or an axis.
+/// A numeric column of a point, by name: the keys of metrics, or an axis.
 std::optional<double> column(const SweepPlan& plan, const SweepOutcome& outcome, std::size_t point,
                              const std::string& name);
 

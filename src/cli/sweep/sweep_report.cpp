@@ -47,10 +47,11 @@ std::string result_csv(const SweepResult& result, const std::set<std::size_t>& f
     for (const SweepAxis& axis : plan.space.axes) {
         text += "," + csv_text(axis.name);
     }
-    text +=
-        ",status,energy_j,latency_s,edp_js,traffic_words,bound,gap,fused_groups,pareto,same_as,"
-        "stopped_by,"
-        "message\n";
+    text += ",status";
+    for (const SweepFigure& figure : sweep_figures) {
+        text += std::string(",") + figure.key;
+    }
+    text += ",bound,gap,fused_groups,pareto,same_as,stopped_by,message\n";
     for (std::size_t i = 0; i < result.outcomes.size(); ++i) {
         const SweepOutcome& outcome = result.outcomes[i];
         text += std::to_string(i);
@@ -58,10 +59,10 @@ std::string result_csv(const SweepResult& result, const std::set<std::size_t>& f
             text += "," + csv_text(value);
         }
         text += "," + status_of(outcome);
-        for (const auto& value : {outcome.energy_j, outcome.latency_s, outcome.edp_js,
-                                  outcome.traffic_words, outcome.bound, outcome.gap}) {
-            text += "," + csv_number(value);
+        for (const SweepFigure& figure : sweep_figures) {
+            text += "," + csv_number(outcome.*figure.value);
         }
+        text += "," + csv_number(outcome.bound) + "," + csv_number(outcome.gap);
         text += "," + csv_text(outcome.fused_groups) + "," + (front.count(i) > 0 ? "1" : "0") +
                 "," + (plan.same_as[i] == i ? "" : std::to_string(plan.same_as[i])) + "," +
                 outcome.stopped_by + "," + csv_text(outcome.message) + "\n";
@@ -178,8 +179,12 @@ io::Json sweep_json(const SweepResult& result) {
         }
         one["status"] = status_of(outcome);
         const io::Json all = outcome_json(outcome);
-        for (const char* key : {"energy_j", "latency_s", "edp_js", "traffic_words", "bound", "gap",
-                                "stopped_by", "message", "fused_groups"}) {
+        std::vector<const char*> keys;
+        for (const SweepFigure& figure : sweep_figures) {
+            keys.push_back(figure.key);
+        }
+        keys.insert(keys.end(), {"bound", "gap", "stopped_by", "message", "fused_groups"});
+        for (const char* key : keys) {
             for (const auto& [name, value] : all.members()) {
                 if (name == key) {
                     one[key] = value;

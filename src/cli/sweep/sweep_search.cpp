@@ -48,6 +48,8 @@ void search(const SweepSearch& how, const api::Choice& choice, SweepOutcome& out
     outcome.latency_s = report.latency_s();
     outcome.edp_js = report.edp_js();
     outcome.traffic_words = report.traffic_words();
+    outcome.dynamic_energy_j = report.dynamic_energy_j();
+    outcome.leak_energy_j = report.leak_energy_j();
     outcome.bound = result.bound;
     outcome.gap = result.gap();
     outcome.fused_groups = groups_text(problem, best.mapping);
