@@ -19,6 +19,7 @@
 #   make deps clean format tidy
 #
 # Settings: BUILD=dir CXX=clang++ WERROR=1 SANITIZE=address,undefined VERBOSE=1
+#           DEBUG=1 (debug information) PRECOMPILED=0 (see SConstruct)
 
 comma := ,
 BUILD ?= build$(if $(SANITIZE),-$(subst $(comma),-,$(SANITIZE)))
@@ -32,7 +33,8 @@ BENCHES ?= tile_shapes evaluate_speed chains paper
 jobs = $(or $(patsubst -j%,%,$(filter -j%,$(MAKEFLAGS))),$(shell nproc))
 settings = BUILD=$(BUILD) $(if $(filter-out default,$(origin CXX)),CXX='$(CXX)') \
 	$(if $(WERROR),WERROR=$(WERROR)) $(if $(SANITIZE),SANITIZE=$(SANITIZE)) \
-	$(if $(VERBOSE),VERBOSE=$(VERBOSE))
+	$(if $(VERBOSE),VERBOSE=$(VERBOSE)) $(if $(DEBUG),DEBUG=$(DEBUG)) \
+	$(if $(PRECOMPILED),PRECOMPILED=$(PRECOMPILED))
 # A failed build says which packages are missing, in case that is the cause.
 scons = scons -Q -j$(jobs) $(settings)
 build = $(scons) $(1) || { tools/deps --check; exit 1; }

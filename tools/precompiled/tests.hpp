@@ -1,0 +1,4 @@
+// What files of tests read besides.
+#include <boost/test/unit_test.hpp>
+
+#include "engine.hpp"
