@@ -1,4 +1,5 @@
 // A field of searches as a table, one JSON document and CSV.
+#include <algorithm>
 #include <cmath>
 #include <ostream>
 
