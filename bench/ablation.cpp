@@ -27,6 +27,7 @@
 #include "tessera/arch/architecture.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/plugin/registry.hpp"
+#include "tessera/spec/directives.hpp"
 #include "tessera/workload/workload.hpp"
 
 namespace {

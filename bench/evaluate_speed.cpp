@@ -7,6 +7,7 @@
 
 #include "../test/support/hand_path.hpp"
 #include "model/analysis/einsum_analysis.hpp"
+#include "tessera/workload/workload.hpp"
 
 using namespace tessera;
 

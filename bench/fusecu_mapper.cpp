@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <string>
 
+#include "tessera/spec/directives.hpp"
 #include "tessera/tessera.hpp"
 
 namespace {

@@ -26,6 +26,7 @@
 #include "tessera/plugin/registry.hpp"
 #include "tessera/plugin/search_strategy.hpp"
 #include "tessera/search/open_space.hpp"
+#include "tessera/spec/directives.hpp"
 #include "tessera/tessera.hpp"
 
 namespace {

@@ -20,6 +20,7 @@
 #include "tessera/base/error.hpp"
 #include "tessera/mapper/mapper.hpp"
 #include "tessera/plugin/registry.hpp"
+#include "tessera/workload/workload.hpp"
 
 using namespace tessera;
 

@@ -11,10 +11,13 @@ import os
 import re
 import sys
 
+# What contracts hand over by reference and do not include.
+REFERRED = ['tessera/workload/workload.hpp', 'tessera/spec/directives.hpp']
+
 CONTRACTS = {
-    'cost_model': ['tessera/model/cost_model.hpp'],
-    'search_strategy': ['tessera/search/strategy.hpp'],
-    'mapper': ['tessera/mapper/mapper.hpp', 'tessera/telemetry/recorder.hpp'],
+    'cost_model': ['tessera/model/cost_model.hpp', *REFERRED],
+    'search_strategy': ['tessera/search/strategy.hpp', *REFERRED],
+    'mapper': ['tessera/mapper/mapper.hpp', 'tessera/telemetry/recorder.hpp', *REFERRED],
 }
 
 COMMENT = r'//[^\n]*|/\*.*?\*/'

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "tessera/tessera.hpp"
+#include "tessera/library.hpp"
 
 namespace tessera {
 

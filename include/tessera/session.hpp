@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
+#include "tessera/library.hpp"
 #include "tessera/plugin/registry.hpp"
-#include "tessera/tessera.hpp"
 
 namespace tessera {
 

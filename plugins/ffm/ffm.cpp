@@ -28,6 +28,7 @@
 #include "tessera/base/stop.hpp"
 #include "tessera/mapping/assemble.hpp"
 #include "tessera/plugin/registry.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::ffm {
 namespace {

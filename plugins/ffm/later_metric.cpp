@@ -16,6 +16,7 @@
 #include "run.hpp"
 #include "tessera/base/stop.hpp"
 #include "tessera/mapper/order.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::ffm {
 namespace {

@@ -9,6 +9,7 @@
 #include "mapspace/row_semijoin.hpp"
 #include "run.hpp"
 #include "tessera/mapper/solutions.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::ffm {
 namespace {

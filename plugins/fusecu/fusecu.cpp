@@ -16,6 +16,7 @@
 #include "tessera/mapping/assemble.hpp"
 #include "tessera/mapspace/legality.hpp"
 #include "tessera/plugin/mapper.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::mapper {
 

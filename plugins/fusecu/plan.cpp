@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "tessera/base/error.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::fusecu_mapper {
 

@@ -1,6 +1,7 @@
 #include "product.hpp"
 
 #include "tessera/base/error.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::fusecu_mapper {
 

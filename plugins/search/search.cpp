@@ -17,6 +17,7 @@
 #include "tessera/search/open_space.hpp"
 #include "tessera/search/watch.hpp"
 #include "tessera/telemetry/recorder.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::search {
 namespace {

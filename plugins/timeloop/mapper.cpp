@@ -17,6 +17,7 @@
 #include "tessera/plugin/registry.hpp"
 #include "tessera/search/watch.hpp"
 #include "tessera/telemetry/recorder.hpp"
+#include "tessera/workload/workload.hpp"
 #include "timeloop/mapper.hpp"
 
 namespace tessera::mapper {

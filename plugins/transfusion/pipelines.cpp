@@ -7,6 +7,7 @@
 #include <set>
 
 #include "tessera/base/error.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::transfusion {
 

@@ -1,7 +1,9 @@
 #include <pybind11/stl.h>
 
 #include "bindings.hpp"
+#include "tessera/spec/directives.hpp"
 #include "tessera/tessera.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::python {
 

@@ -11,6 +11,7 @@
 #include "spec/kept_files.hpp"
 #include "spec/warnings.hpp"
 #include "tessera/base/error.hpp"
+#include "tessera/workload/workload.hpp"
 #include "workload/customary_renames.hpp"
 #include "workload/select.hpp"
 

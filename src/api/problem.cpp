@@ -2,7 +2,8 @@
 #include "base/data_path.hpp"
 #include "spec/reader.hpp"
 #include "spec/warnings.hpp"
-#include "tessera/tessera.hpp"
+#include "tessera/library.hpp"
+#include "tessera/workload/workload.hpp"
 #include "workload/select.hpp"
 
 namespace tessera {

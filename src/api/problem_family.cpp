@@ -6,6 +6,7 @@
 
 #include "spec/warnings.hpp"
 #include "tessera/base/error.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::api {
 

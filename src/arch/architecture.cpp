@@ -9,6 +9,7 @@
 #include "spec/settings.hpp"
 #include "spec/warnings.hpp"
 #include "tessera/spec/directives.hpp"
+#include "tessera/workload/workload.hpp"
 #include "workload/define_symbols.hpp"
 
 namespace tessera::arch {

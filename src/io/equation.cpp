@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <map>
 
+#include "tessera/workload/workload.hpp"
+
 namespace tessera::io {
 
 namespace {

@@ -11,6 +11,7 @@
 #include "io/equation.hpp"
 #include "io/plot_svg.hpp"
 #include "io/units.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::io {
 

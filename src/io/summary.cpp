@@ -6,6 +6,7 @@
 
 #include "io/report_json.hpp"
 #include "model/working_share.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::io {
 

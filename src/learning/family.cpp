@@ -8,6 +8,7 @@
 #include "tessera/base/error.hpp"
 #include "tessera/learning/surrogate.hpp"
 #include "tessera/search/vector.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::learning {
 

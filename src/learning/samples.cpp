@@ -12,6 +12,7 @@
 #include "tessera/base/stop.hpp"
 #include "tessera/learning/minimum.hpp"
 #include "tessera/search/vector.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::learning {
 

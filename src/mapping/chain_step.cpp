@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "tessera/spec/node.hpp"
 #include "tessera/spec/position.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::mapping {
 

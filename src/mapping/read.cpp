@@ -7,7 +7,9 @@
 #include <algorithm>
 
 #include "mapping/read_file.hpp"
+#include "tessera/spec/directives.hpp"
 #include "tessera/spec/expression.hpp"
+#include "tessera/spec/node.hpp"
 #include "tessera/spec/position.hpp"
 
 namespace tessera::mapping {
@@ -355,6 +357,10 @@ Mapping mapping_of(spec::Node tree, const spec::Defines& defines) {
         spec::check_sections(tree);
     }
     return read_mapping(spec::expand_document(std::move(tree), defines));
+}
+
+Mapping read_mapping(const spec::Node& node) {
+    return read_mapping(node, spec::Symbols());
 }
 
 Mapping read_mapping(const spec::Document& document) {

@@ -15,7 +15,9 @@
 #include "mapping/chain_step.hpp"
 #include "mapping/path_cache.hpp"
 #include "tessera/mapping/pmapping.hpp"
+#include "tessera/spec/node.hpp"
 #include "tessera/spec/position.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::mapping {
 

@@ -2,6 +2,7 @@
 #include <set>
 
 #include "tessera/mapping/mapping.hpp"
+#include "tessera/spec/node.hpp"
 #include "tessera/spec/position.hpp"
 
 namespace tessera::mapping {

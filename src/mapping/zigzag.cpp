@@ -16,6 +16,7 @@
 #include "base/parsed_json.hpp"
 #include "spec/reader.hpp"
 #include "tessera/base/error.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::mapping {
 

@@ -9,6 +9,7 @@
 
 #include "tessera/base/error.hpp"
 #include "tessera/spec/value.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::model {
 

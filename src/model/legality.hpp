@@ -8,7 +8,7 @@
 #include "model/analysis/einsum_analysis.hpp"
 #include "model/analysis/joined_occupancy.hpp"
 #include "tessera/model/cost_model.hpp"
-#include "tessera/workload/workload.hpp"
+#include "tessera/workload/einsum_view.hpp"
 
 namespace tessera::model {
 

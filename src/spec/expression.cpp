@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "spec/ast.hpp"
+#include "tessera/spec/node.hpp"
+#include "tessera/spec/position.hpp"
 
 namespace tessera::spec {
 

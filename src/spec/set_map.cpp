@@ -2,6 +2,8 @@
 
 #include <bit>
 
+#include "tessera/spec/node.hpp"
+
 namespace tessera::spec {
 
 SetMap::SetMap(const Node& node) {

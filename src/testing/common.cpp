@@ -13,6 +13,7 @@
 #include "spec/reader.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/spec/directives.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::testing {
 

@@ -8,6 +8,7 @@
 
 #include "tessera/plugin/registry.hpp"
 #include "tessera/testing/contract.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::testing {
 

@@ -6,6 +6,7 @@
 #include "search/space_data.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/search/open_space.hpp"
+#include "tessera/workload/workload.hpp"
 #include "testing/common.hpp"
 
 namespace tessera::testing {

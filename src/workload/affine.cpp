@@ -3,6 +3,9 @@
 #include <cctype>
 #include <cmath>
 
+#include "tessera/spec/node.hpp"
+#include "tessera/spec/position.hpp"
+
 namespace tessera::workload {
 
 namespace {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tessera/workload/workload.hpp"
+
 namespace tessera::workload {
 
 namespace {

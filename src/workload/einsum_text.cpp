@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cctype>
 
+#include "tessera/spec/node.hpp"
+#include "tessera/spec/position.hpp"
+
 namespace tessera::workload {
 
 namespace {

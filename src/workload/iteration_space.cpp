@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "tessera/spec/node.hpp"
+#include "tessera/spec/position.hpp"
+
 namespace tessera::workload {
 
 namespace {

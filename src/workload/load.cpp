@@ -7,6 +7,7 @@
 #include "base/data_path.hpp"
 #include "base/reading_stop.hpp"
 #include "spec/fields.hpp"
+#include "tessera/workload/workload.hpp"
 #include "workload/raw.hpp"
 #include "workload/windows.hpp"
 

@@ -6,6 +6,7 @@
 #include "base/reading_stop.hpp"
 #include "spec/quantities.hpp"
 #include "spec/warnings.hpp"
+#include "tessera/workload/workload.hpp"
 #include "workload/define_symbols.hpp"
 #include "workload/einsum_text.hpp"
 

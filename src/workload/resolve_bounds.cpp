@@ -10,6 +10,7 @@
 #include "base/reading_stop.hpp"
 #include "spec/quantities.hpp"
 #include "spec/warnings.hpp"
+#include "tessera/workload/workload.hpp"
 #include "workload/iteration_space.hpp"
 #include "workload/raw.hpp"
 

@@ -8,6 +8,7 @@
 #include "spec/quantities.hpp"
 #include "spec/set_map.hpp"
 #include "spec/warnings.hpp"
+#include "tessera/workload/workload.hpp"
 #include "workload/define_symbols.hpp"
 #include "workload/raw.hpp"
 #include "workload/windows.hpp"

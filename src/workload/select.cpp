@@ -4,6 +4,7 @@
 
 #include "tessera/base/error.hpp"
 #include "tessera/spec/position.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::workload {
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "spec/quantities.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::workload {
 namespace {

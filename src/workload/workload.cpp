@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "tessera/spec/expression.hpp"
 #include "workload/define_symbols.hpp"
 #include "workload/windows.hpp"
 

@@ -15,8 +15,9 @@ const std::string contract = "tessera/search/strategy.hpp";
 class Headers {
 public:
     Headers() {
-        for (const char* role : {"model/cost_model", "mapper/mapper", "telemetry/recorder"}) {
-            write("tessera/" + std::string(role) + ".hpp", "");
+        for (const char* name : {"model/cost_model", "mapper/mapper", "telemetry/recorder",
+                                 "workload/workload", "spec/directives"}) {
+            write("tessera/" + std::string(name) + ".hpp", "");
         }
         write(inner, "struct Inner { int a; };\n");
         write(contract, text_);
@@ -80,5 +81,9 @@ BOOST_AUTO_TEST_CASE(everything_else_counts) {
     BOOST_TEST(headers.with("virtual void f(int n = 1'000); virtual void g();",
                             "virtual void g(); virtual void f(int n = 1'000);") != before);
     headers.write(inner, "struct Inner { int b; };\n");
-    BOOST_TEST(headers.prints() != before);
+    const std::string changed = headers.prints();
+    BOOST_TEST(changed != before);
+    // A strategy is handed a workload by reference.
+    headers.write("tessera/workload/workload.hpp", "struct Workload {};\n");
+    BOOST_TEST(headers.prints() != changed);
 }

@@ -12,6 +12,7 @@
 #include "tessera/plugin/registry.hpp"
 #include "tessera/plugin/search_strategy.hpp"
 #include "tessera/tessera.hpp"
+#include "tessera/workload/workload.hpp"
 
 #include <nlohmann/json.hpp>
 #include <sstream>

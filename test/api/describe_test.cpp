@@ -4,6 +4,7 @@
 
 #include "tessera/describe.hpp"
 #include "tessera/plugin/registry.hpp"
+#include "tessera/workload/workload.hpp"
 
 #include <nlohmann/json.hpp>
 

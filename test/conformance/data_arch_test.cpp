@@ -10,6 +10,8 @@
 #include "base/data_path.hpp"
 #include "support/paths.hpp"
 #include "tessera/arch/architecture.hpp"
+#include "tessera/spec/directives.hpp"
+#include "tessera/workload/workload.hpp"
 
 using namespace tessera;
 using arch::Architecture;

@@ -12,6 +12,7 @@
 
 #include "base/data_path.hpp"
 #include "support/paths.hpp"
+#include "tessera/spec/directives.hpp"
 #include "tessera/workload/workload.hpp"
 
 using namespace tessera;

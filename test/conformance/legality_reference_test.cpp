@@ -10,6 +10,7 @@
 #include "spec/reader.hpp"
 #include "support/reference_cases.hpp"
 #include "tessera/mapspace/legality.hpp"
+#include "tessera/workload/workload.hpp"
 
 using namespace tessera;
 using mapspace::Severity;

@@ -12,6 +12,7 @@
 #include "tessera/arch/architecture.hpp"
 #include "tessera/mapspace/legality.hpp"
 #include "tessera/plugin/registry.hpp"
+#include "tessera/spec/directives.hpp"
 #include "tessera/workload/workload.hpp"
 
 using namespace tessera;

@@ -16,6 +16,7 @@
 #include "support/reference_cases.hpp"
 #include "tessera/arch/architecture.hpp"
 #include "tessera/mapspace/template.hpp"
+#include "tessera/workload/workload.hpp"
 
 using namespace tessera;
 using mapping::NodeKind;

@@ -9,6 +9,7 @@
 #include "tessera/base/error.hpp"
 #include "tessera/plugin/registry.hpp"
 #include "tessera/testing/search_strategy.hpp"
+#include "tessera/workload/workload.hpp"
 #include "testing/common.hpp"
 
 using namespace tessera;

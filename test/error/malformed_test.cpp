@@ -4,6 +4,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "cli/session.hpp"
+#include "tessera/workload/workload.hpp"
 
 using namespace tessera::cli_test;
 

@@ -11,6 +11,7 @@
 #include "spec/warnings.hpp"
 #include "support/paths.hpp"
 #include "tessera/tessera.hpp"
+#include "tessera/workload/workload.hpp"
 
 using namespace tessera;
 using spec::Node;

@@ -23,6 +23,7 @@
 #include "tessera/base/json.hpp"
 #include "tessera/plugin/mapper.hpp"
 #include "tessera/plugin/registry.hpp"
+#include "tessera/spec/directives.hpp"
 #include "tessera/workload/workload.hpp"
 
 namespace {

@@ -17,6 +17,7 @@
 #include "tessera/mapspace/legality.hpp"
 #include "tessera/plugin/registry.hpp"
 #include "tessera/telemetry/recorder.hpp"
+#include "tessera/workload/workload.hpp"
 #include "workload/select.hpp"
 
 using namespace tessera;

@@ -8,6 +8,7 @@
 #include "tessera/mapspace/template.hpp"
 #include "tessera/model/formula_pool.hpp"
 #include "tessera/plugin/registry.hpp"
+#include "tessera/workload/workload.hpp"
 
 using namespace tessera;
 

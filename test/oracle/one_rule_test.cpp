@@ -12,6 +12,7 @@
 #include "tessera/base/error.hpp"
 #include "tessera/mapping/mapping.hpp"
 #include "tessera/mapspace/legality.hpp"
+#include "tessera/workload/workload.hpp"
 #include "workload/select.hpp"
 
 using namespace tessera;

@@ -14,6 +14,7 @@
 
 #include "oracle/oracle_cost.hpp"
 #include "tessera/mapspace/template.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::oracle {
 

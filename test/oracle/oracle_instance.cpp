@@ -8,6 +8,8 @@
 #include <sstream>
 #include <vector>
 
+#include "tessera/workload/workload.hpp"
+
 namespace tessera::oracle {
 
 namespace {

@@ -8,6 +8,7 @@
 #include "oracle/random.hpp"
 #include "tessera/mapspace/template.hpp"
 #include "tessera/model/cost_model.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::oracle {
 

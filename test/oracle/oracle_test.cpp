@@ -4,6 +4,7 @@
 
 #include "oracle/oracle_instance.hpp"
 #include "oracle/oracle_tree.hpp"
+#include "tessera/workload/workload.hpp"
 
 using namespace tessera;
 using mapping::NodeKind;

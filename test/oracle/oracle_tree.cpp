@@ -7,6 +7,8 @@
 #include <set>
 #include <stdexcept>
 
+#include "tessera/workload/workload.hpp"
+
 namespace tessera::oracle {
 
 namespace {

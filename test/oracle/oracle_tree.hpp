@@ -11,6 +11,7 @@
 #include "oracle/oracle_chain.hpp"
 #include "tessera/mapspace/template.hpp"
 #include "tessera/model/cost_model.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::oracle {
 

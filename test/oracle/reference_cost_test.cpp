@@ -11,6 +11,7 @@
 #include "oracle/oracle_cost.hpp"
 #include "spec/reader.hpp"
 #include "support/paths.hpp"
+#include "tessera/workload/workload.hpp"
 
 using namespace tessera;
 

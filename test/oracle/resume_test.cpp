@@ -15,6 +15,7 @@
 #include "tessera/mapping/mapping.hpp"
 #include "tessera/plugin/registry.hpp"
 #include "tessera/telemetry/recorder.hpp"
+#include "tessera/workload/workload.hpp"
 
 using namespace tessera;
 

@@ -15,6 +15,8 @@
 #include "tessera/plugin/registry.hpp"
 #include "tessera/search/open_space.hpp"
 #include "tessera/search/strategy.hpp"
+#include "tessera/spec/directives.hpp"
+#include "tessera/workload/workload.hpp"
 
 using namespace tessera;
 

@@ -13,6 +13,7 @@
 #include "tessera/plugin/registry.hpp"
 #include "tessera/search/strategy.hpp"
 #include "tessera/telemetry/recorder.hpp"
+#include "tessera/workload/workload.hpp"
 
 using namespace tessera;
 

@@ -13,6 +13,7 @@
 #include "tessera/mapspace/legality.hpp"
 #include "tessera/plugin/registry.hpp"
 #include "tessera/search/open_space.hpp"
+#include "tessera/workload/workload.hpp"
 
 using namespace tessera;
 

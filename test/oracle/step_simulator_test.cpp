@@ -13,6 +13,7 @@
 #include "oracle/oracle_chain.hpp"
 #include "oracle/oracle_instance.hpp"
 #include "tessera/plugin/registry.hpp"
+#include "tessera/workload/workload.hpp"
 
 using namespace tessera;
 

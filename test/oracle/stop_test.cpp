@@ -11,6 +11,7 @@
 
 #include "support/paths.hpp"
 #include "tessera/plugin/registry.hpp"
+#include "tessera/workload/workload.hpp"
 
 using namespace tessera;
 

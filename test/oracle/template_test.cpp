@@ -19,6 +19,7 @@
 #include "tessera/mapspace/tile_shapes.hpp"
 #include "tessera/model/formula_pool.hpp"
 #include "tessera/plugin/registry.hpp"
+#include "tessera/workload/workload.hpp"
 
 using namespace tessera;
 using mapspace::Template;

@@ -13,6 +13,7 @@
 #include "support/setting.hpp"
 #include "tessera/model/formula_pool.hpp"
 #include "tessera/plugin/registry.hpp"
+#include "tessera/workload/workload.hpp"
 
 using namespace tessera;
 using mapspace::Template;

@@ -5,6 +5,7 @@
 #include "tessera/mapping/mapping.hpp"
 #include "tessera/plugin/registry.hpp"
 #include "tessera/spec/directives.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::testing {
 

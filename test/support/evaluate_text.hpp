@@ -6,6 +6,7 @@
 
 #include "tessera/arch/architecture.hpp"
 #include "tessera/model/report.hpp"
+#include "tessera/spec/directives.hpp"
 #include "tessera/workload/workload.hpp"
 
 namespace tessera::testing {

@@ -11,6 +11,7 @@
 
 #include "tessera/mapspace/template.hpp"
 #include "tessera/model/cost_model.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::transformation {
 

@@ -8,6 +8,7 @@
 #include "spec/reader.hpp"
 #include "support/paths.hpp"
 #include "tessera/spec/directives.hpp"
+#include "tessera/workload/workload.hpp"
 
 using namespace tessera;
 using namespace tessera::arch;

@@ -10,6 +10,7 @@
 #include "spec/warnings.hpp"
 #include "tessera/arch/architecture.hpp"
 #include "tessera/spec/directives.hpp"
+#include "tessera/workload/workload.hpp"
 #include "workload/customary_renames.hpp"
 
 using namespace tessera;

@@ -4,6 +4,7 @@
 
 #include "mapspace/row_semijoin.hpp"
 #include "tessera/mapspace/join.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace {
 

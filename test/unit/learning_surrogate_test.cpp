@@ -12,6 +12,8 @@
 #include "tessera/learning/minimum.hpp"
 #include "tessera/plugin/registry.hpp"
 #include "tessera/search/open_space.hpp"
+#include "tessera/spec/directives.hpp"
+#include "tessera/workload/workload.hpp"
 
 using namespace tessera;
 using learning::Samples;

@@ -8,6 +8,7 @@
 #include "spec/reader.hpp"
 #include "support/evaluate_text.hpp"
 #include "tessera/mapspace/legality.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace legality_test {
 

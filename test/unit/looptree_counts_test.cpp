@@ -3,6 +3,7 @@
 
 #include "model/analysis/einsum_analysis.hpp"
 #include "support/hand_path.hpp"
+#include "tessera/workload/workload.hpp"
 
 using namespace tessera;
 using model::EinsumAnalysis;

@@ -4,6 +4,7 @@
 #include "support/evaluate_text.hpp"
 #include "support/reference_cases.hpp"
 #include "tessera/base/error.hpp"
+#include "tessera/workload/workload.hpp"
 
 using namespace tessera;
 using arch::Compat;

@@ -5,6 +5,7 @@
 #include "spec/reader.hpp"
 #include "tessera/arch/architecture.hpp"
 #include "tessera/spec/directives.hpp"
+#include "tessera/workload/workload.hpp"
 
 using namespace tessera;
 using workload::StateAccess;

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "spec/reader.hpp"
+#include "tessera/workload/workload.hpp"
 
 using namespace tessera;
 using namespace tessera::spec;

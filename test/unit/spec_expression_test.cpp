@@ -1,4 +1,5 @@
 #include "tessera/spec/expression.hpp"
+#include "tessera/spec/node.hpp"
 
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>

@@ -7,6 +7,7 @@
 #include "model/looptree.hpp"
 #include "support/paths.hpp"
 #include "tessera/base/error.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace fs = std::filesystem;
 using namespace tessera;

@@ -8,6 +8,8 @@
 #include "base/reading_stop.hpp"
 #include "spec/reader.hpp"
 #include "support/paths.hpp"
+#include "tessera/spec/directives.hpp"
+#include "tessera/spec/expression.hpp"
 #include "workload/with_bounds.hpp"
 
 using namespace tessera;

@@ -9,6 +9,8 @@
 #include "tessera/base/error.hpp"
 #include "tessera/model/cost_model.hpp"
 #include "tessera/plugin/registry.hpp"
+#include "tessera/spec/directives.hpp"
+#include "tessera/workload/workload.hpp"
 
 using namespace tessera;
 

@@ -10,8 +10,10 @@
 
 #include "tessera/arch/convention.hpp"
 #include "tessera/arch/path.hpp"
-#include "tessera/spec/node.hpp"
-#include "tessera/workload/workload.hpp"
+
+namespace tessera::spec {
+class Node;
+}  // namespace tessera::spec
 
 namespace tessera::arch {
 

@@ -13,7 +13,7 @@
 #include "tessera/arch/convention.hpp"
 #include "tessera/base/comparison.hpp"
 #include "tessera/spec/expression.hpp"
-#include "tessera/workload/workload.hpp"
+#include "tessera/workload/einsum_view.hpp"
 
 namespace tessera::arch {
 

@@ -6,12 +6,17 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "tessera/base/error.hpp"
-#include "tessera/spec/directives.hpp"
-#include "tessera/spec/node.hpp"
+
+namespace tessera::spec {
+struct Document;
+class Node;
+class Symbols;
+}  // namespace tessera::spec
 
 namespace tessera::mapping {
 
@@ -68,11 +73,13 @@ struct Mapping {
 /// Reads the `mapping` section of a native or AccelForge file; other sections are left alone.
 /// \throws UserError with file:line:column for unknown keys, wrong types and a broken structure.
 /// `defines`: -D NAME=VALUE; tile shapes may be expressions over the file's `variables`.
-Mapping load_mapping(const std::string& path, const spec::Defines& defines = {});
+Mapping load_mapping(const std::string& path,
+                     const std::map<std::string, std::string>& defines = {});
 /// The section `mapping` of a document.
 Mapping read_mapping(const spec::Document& document);
 /// `node`: the map under `mapping`, or the list of its nodes.
-Mapping read_mapping(const spec::Node& node, const spec::Symbols& symbols = {});
+Mapping read_mapping(const spec::Node& node);
+Mapping read_mapping(const spec::Node& node, const spec::Symbols& symbols);
 
 /// Checks what needs neither workload nor architecture: every branch ends with its only Compute,
 /// splits stand last, no Einsum is computed twice. \throws UserError at the node.

@@ -25,7 +25,7 @@
 #include <vector>
 
 #include "tessera/mapspace/pmapping_table.hpp"
-#include "tessera/workload/workload.hpp"
+#include "tessera/workload/einsum_view.hpp"
 
 namespace tessera::mapspace {
 

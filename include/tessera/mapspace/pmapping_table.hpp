@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "tessera/workload/einsum_view.hpp"
+
 namespace tessera::mapspace {
 
 /// A memory whose capacity couples Einsums. Memories that cannot are checked per template only.

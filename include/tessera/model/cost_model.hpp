@@ -15,7 +15,6 @@
 #include "tessera/mapping/template.hpp"
 #include "tessera/model/formula.hpp"
 #include "tessera/model/report.hpp"
-#include "tessera/workload/workload.hpp"
 
 namespace tessera::model {
 

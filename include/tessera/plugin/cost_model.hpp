@@ -12,11 +12,11 @@ struct Contract<model::CostModel> : ContractOf<TESSERA_COST_MODEL, 2, 0> {
     static constexpr const char* name = "cost model";
     static constexpr const auto& headers = cost_model_headers;
     static constexpr TypeSize sizes[] = {
-        TESSERA_SIZE(std::string),        TESSERA_SIZE(std::vector<int>),
-        TESSERA_SIZE(workload::Workload), TESSERA_SIZE(arch::Path),
-        TESSERA_SIZE(mapping::Mapping),   TESSERA_SIZE(mapping::PmappingNode),
-        TESSERA_SIZE(mapping::Template),  TESSERA_SIZE(model::Problem),
-        TESSERA_SIZE(model::Report),      TESSERA_SIZE(model::TemplateFormulas)};
+        TESSERA_SIZE(std::string),          TESSERA_SIZE(std::vector<int>),
+        TESSERA_SIZE(workload::EinsumView), TESSERA_SIZE(arch::Path),
+        TESSERA_SIZE(mapping::Mapping),     TESSERA_SIZE(mapping::PmappingNode),
+        TESSERA_SIZE(mapping::Template),    TESSERA_SIZE(model::Problem),
+        TESSERA_SIZE(model::Report),        TESSERA_SIZE(model::TemplateFormulas)};
 };
 
 }  // namespace tessera::plugin

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/spec/node.hpp"
+#include "tessera/base/error.hpp"
 #include "tessera/spec/value.hpp"
 
 // One language for numbers, conditions and sets. From loose to tight:
@@ -22,6 +22,7 @@
 
 namespace tessera::spec {
 
+class Node;
 class Symbols;
 struct Ast;
 

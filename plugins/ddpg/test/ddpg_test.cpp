@@ -9,6 +9,7 @@
 #include "tessera/plugin/search_strategy.hpp"
 #include "tessera/search/open_space.hpp"
 #include "tessera/search/point_text.hpp"
+#include "tessera/workload/workload.hpp"
 
 using namespace tessera;
 

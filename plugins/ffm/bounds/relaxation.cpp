@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "tessera/workload/workload.hpp"
+
 namespace tessera::ffm {
 namespace {
 

@@ -17,6 +17,7 @@
 
 #include "mapspace/row_semijoin.hpp"
 #include "tessera/base/hash.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::ffm {
 namespace {

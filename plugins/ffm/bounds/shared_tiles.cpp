@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "tessera/workload/workload.hpp"
+
 namespace tessera::ffm {
 namespace {
 

@@ -8,6 +8,8 @@
 #include <map>
 #include <set>
 
+#include "tessera/workload/workload.hpp"
+
 namespace tessera::ffm {
 namespace {
 

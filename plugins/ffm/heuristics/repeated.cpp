@@ -2,6 +2,7 @@
 #include "../run.hpp"
 #include "parts.hpp"
 #include "tessera/mapspace/legality.hpp"
+#include "tessera/workload/workload.hpp"
 #include "workload/select.hpp"
 
 namespace tessera::ffm {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "../run.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::ffm {
 namespace {

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "tessera/base/stop.hpp"
+#include "tessera/spec/node.hpp"
 
 namespace tessera::ffm {
 

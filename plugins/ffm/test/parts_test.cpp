@@ -18,6 +18,7 @@
 #include "support/paths.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/plugin/registry.hpp"
+#include "tessera/workload/workload.hpp"
 
 using namespace tessera;
 using namespace tessera::ffm;

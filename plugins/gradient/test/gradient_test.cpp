@@ -18,6 +18,7 @@
 #include "tessera/search/open_space.hpp"
 #include "tessera/search/point_text.hpp"
 #include "tessera/search/vector.hpp"
+#include "tessera/workload/workload.hpp"
 
 using namespace tessera;
 

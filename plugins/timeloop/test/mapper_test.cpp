@@ -8,6 +8,7 @@
 #include "tessera/mapper/mapper.hpp"
 #include "tessera/plugin/registry.hpp"
 #include "tessera/telemetry/recorder.hpp"
+#include "tessera/workload/workload.hpp"
 
 using namespace tessera;
 using namespace tessera::cli_test;

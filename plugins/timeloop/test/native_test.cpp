@@ -6,6 +6,7 @@
 #include "support/hand_path.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/plugin/registry.hpp"
+#include "tessera/workload/workload.hpp"
 
 using namespace tessera;
 using testing::HandPath;

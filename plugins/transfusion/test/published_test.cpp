@@ -11,7 +11,9 @@
 #include "tessera/base/error.hpp"
 #include "tessera/mapper/mapper.hpp"
 #include "tessera/plugin/registry.hpp"
+#include "tessera/spec/directives.hpp"
 #include "tessera/transfusion/tileseek.hpp"
+#include "tessera/workload/workload.hpp"
 
 using namespace tessera;
 using transfusion::Method;

@@ -11,6 +11,8 @@
 #include "tessera/mapspace/legality.hpp"
 #include "tessera/model/pipelines.hpp"
 #include "tessera/plugin/registry.hpp"
+#include "tessera/spec/directives.hpp"
+#include "tessera/workload/workload.hpp"
 
 using namespace tessera;
 

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "tessera/mapping/mapping.hpp"
+#include "tessera/spec/directives.hpp"
+#include "tessera/spec/node.hpp"
 
 namespace tessera::mapping {
 

@@ -7,6 +7,7 @@
 
 #include "mapspace/join_state.hpp"
 #include "tessera/mapspace/join.hpp"
+#include "tessera/workload/einsum_view.hpp"
 
 namespace tessera::mapspace::detail {
 

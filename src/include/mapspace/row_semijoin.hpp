@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tessera/mapspace/join.hpp"
+#include "tessera/workload/einsum_view.hpp"
 
 namespace tessera::mapspace {
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tessera/spec/expression.hpp"
 #include "tessera/workload/workload.hpp"
 
 namespace tessera::workload {

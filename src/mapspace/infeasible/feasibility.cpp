@@ -9,6 +9,7 @@
 #include "tessera/base/error.hpp"
 #include "tessera/base/stop.hpp"
 #include "tessera/model/formula_pool.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::mapspace::infeasible {
 namespace {

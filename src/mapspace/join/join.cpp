@@ -21,6 +21,7 @@
 #include "tessera/base/parallel.hpp"
 #include "tessera/base/same_cost.hpp"
 #include "tessera/base/stop.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::mapspace {
 namespace detail {

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "tessera/base/stop.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::mapspace::detail {
 namespace {

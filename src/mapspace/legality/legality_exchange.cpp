@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "legality_internal.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::mapspace::legality {
 

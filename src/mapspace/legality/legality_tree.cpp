@@ -3,6 +3,7 @@
 #include <set>
 
 #include "legality_internal.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::mapspace::legality {
 

@@ -1,6 +1,7 @@
 // Rows whose reduced cost, the least of a whole mapping with them in the relaxed join, is above
 // what is known (docs/ffm-proofs.md, 2.29).
 #include "completion_bounds.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::mapspace {
 

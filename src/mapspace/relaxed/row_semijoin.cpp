@@ -16,6 +16,7 @@
 #include "mapspace/join_orders.hpp"
 #include "tessera/base/hash.hpp"
 #include "tessera/base/stop.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::mapspace {
 namespace {

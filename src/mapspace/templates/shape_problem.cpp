@@ -12,6 +12,7 @@
 
 #include "mapspace/template_shapes.hpp"
 #include "tessera/base/error.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::mapspace {
 

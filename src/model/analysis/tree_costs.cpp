@@ -12,6 +12,7 @@
 #include "einsum_analysis.hpp"
 #include "mapping/path_cache.hpp"
 #include "model/legality.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::model {
 

@@ -13,6 +13,7 @@
 #include "search/other_space.hpp"
 #include "search/space_data.hpp"
 #include "tessera/base/error.hpp"
+#include "tessera/workload/workload.hpp"
 #include "vector_look.hpp"
 
 namespace tessera::search {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tessera/base/stop.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::search {
 

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "mapspace/join_orders.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::search {
 

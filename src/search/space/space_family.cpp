@@ -2,6 +2,7 @@
 
 #include "search/space_data.hpp"
 #include "tessera/base/error.hpp"
+#include "tessera/workload/workload.hpp"
 #include "workload/with_bounds.hpp"
 
 namespace tessera::search {

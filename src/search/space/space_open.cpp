@@ -11,6 +11,7 @@
 #include "tessera/base/error.hpp"
 #include "tessera/base/parallel.hpp"
 #include "tessera/model/formula_pool.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::search {
 

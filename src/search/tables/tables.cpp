@@ -12,6 +12,7 @@
 #include "search/tables/table_worker.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/base/stop.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::search {
 namespace {
