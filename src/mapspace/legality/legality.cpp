@@ -9,7 +9,7 @@ namespace tessera::mapspace {
 
 namespace legality {
 
-std::string quoted(const std::string& name) {
+std::string in_quotes(const std::string& name) {
     return "'" + name + "'";
 }
 
@@ -19,7 +19,7 @@ std::string number(double value) {
 
 std::string loop_text(const Leaf& leaf, const Node& node) {
     return std::string(node.kind == Kind::spatial ? "spatial" : "temporal") + " loop over " +
-           quoted(leaf.variable(node)) + " (" + std::to_string(node.outer) + " -> " +
+           in_quotes(leaf.variable(node)) + " (" + std::to_string(node.outer) + " -> " +
            std::to_string(node.tile) + ")";
 }
 

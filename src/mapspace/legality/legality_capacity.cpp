@@ -190,9 +190,9 @@ public:
                 const Leaf& leaf = *checker_.leaves[first];
                 Violation& v = checker_.add(
                     "capacity", Severity::physical,
-                    "memory " + quoted(memory) + " is full to " + number(100 * share) +
+                    "memory " + in_quotes(memory) + " is full to " + number(100 * share) +
                         " % while the branches of a !Pipeline run at once, from Einsum " +
-                        quoted(leaf.view().name) + " on",
+                        in_quotes(leaf.view().name) + " on",
                     &leaf);
                 v.level = memory;
                 v.found = share;
@@ -576,9 +576,9 @@ private:
         const Leaf& leaf = *checker_.leaves[when];
         Violation& v =
             checker_.add("capacity", Severity::physical,
-                         "memory " + quoted(memory) + " holds " + number(worst) +
-                             " bits while Einsum " + quoted(leaf.view().name) + " runs (" + parts +
-                             "), its size is " + number(size) + " bits",
+                         "memory " + in_quotes(memory) + " holds " + number(worst) +
+                             " bits while Einsum " + in_quotes(leaf.view().name) + " runs (" +
+                             parts + "), its size is " + number(size) + " bits",
                          &leaf);
         v.level = memory;
         v.found = worst;

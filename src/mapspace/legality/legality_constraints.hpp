@@ -33,7 +33,7 @@ private:
     void copies();
 
     std::string einsum() const {
-        return "Einsum " + quoted(leaf_.view().name);
+        return "Einsum " + in_quotes(leaf_.view().name);
     }
     std::string names(arch::TensorMask mask) const;
     Violation& add(const char* code, const std::string& text, const Node* node = nullptr) {

@@ -58,10 +58,11 @@ private:
         const std::string& memory = one.leaf->level(a).name;
         if (memory != other.leaf->level(b).name) {
             checker_.add("backing_mismatch", Severity::physical,
-                         "tensor " + quoted(one.local().name) + " passes between Einsums through " +
-                             quoted(memory) + " in " + quoted(one.leaf->view().name) +
-                             ", but through " + quoted(other.leaf->level(b).name) + " in " +
-                             quoted(other.leaf->view().name),
+                         "tensor " + in_quotes(one.local().name) +
+                             " passes between Einsums through " + in_quotes(memory) + " in " +
+                             in_quotes(one.leaf->view().name) + ", but through " +
+                             in_quotes(other.leaf->level(b).name) + " in " +
+                             in_quotes(other.leaf->view().name),
                          other.leaf, &b);
         }
     }
@@ -80,11 +81,11 @@ private:
                     continue;
                 }
                 checker_.add("backing_mismatch", Severity::physical,
-                             "Einsum " + quoted(use.leaf->view().name) + " holds tensor " +
-                                 quoted(use.local().name) + " in " +
-                                 quoted(use.leaf->level(use.leaf->nodes[first]).name) +
+                             "Einsum " + in_quotes(use.leaf->view().name) + " holds tensor " +
+                                 in_quotes(use.local().name) + " in " +
+                                 in_quotes(use.leaf->level(use.leaf->nodes[first]).name) +
                                  " inside the " + loop_text(*use.leaf, loop) + ", which Einsum " +
-                                 quoted(other.leaf->view().name) + " does not run inside",
+                                 in_quotes(other.leaf->view().name) + " does not run inside",
                              use.leaf, &use.leaf->nodes[first]);
                 return;
             }
@@ -113,9 +114,9 @@ private:
                 if (!fits) {
                     checker_
                         .add("J4", Severity::constraint,
-                             "Einsums " + quoted(uses[o].leaf->view().name) + " and " +
-                                 quoted(use.leaf->view().name) + " share tensor " +
-                                 quoted(use.local().name) + " inside the " +
+                             "Einsums " + in_quotes(uses[o].leaf->view().name) + " and " +
+                                 in_quotes(use.leaf->view().name) + " share tensor " +
+                                 in_quotes(use.local().name) + " inside the " +
                                  loop_text(*use.leaf, loop) +
                                  ", which does not walk along one rank of it in equal steps for "
                                  "both",
@@ -148,8 +149,8 @@ private:
             if (slid >= 0 && other.leaf->node_of(use.leaf->nodes[slid].tree) < 0) {
                 checker_
                     .add("backing_mismatch", Severity::physical,
-                         "Einsum " + quoted(other.leaf->view().name) + " accesses tensor " +
-                             quoted(use.local().name) + " outside the " +
+                         "Einsum " + in_quotes(other.leaf->view().name) + " accesses tensor " +
+                             in_quotes(use.local().name) + " outside the " +
                              loop_text(*use.leaf, use.leaf->nodes[slid]) +
                              ", with which its line buffer moves",
                          other.leaf)
@@ -167,9 +168,10 @@ private:
         if (older && producer.position < consumer.position) {
             checker_
                 .add("running_state", Severity::physical,
-                     "Einsum " + quoted(consumer.leaf->view().name) +
-                         " reads the older state of tensor " + quoted(tensor) + " after Einsum " +
-                         quoted(producer.leaf->view().name) + " has replaced it",
+                     "Einsum " + in_quotes(consumer.leaf->view().name) +
+                         " reads the older state of tensor " + in_quotes(tensor) +
+                         " after Einsum " + in_quotes(producer.leaf->view().name) +
+                         " has replaced it",
                      consumer.leaf)
                 .tensor = tensor;
             return;
@@ -177,9 +179,9 @@ private:
         if (!older && producer.position > consumer.position) {
             checker_
                 .add("producer_late", Severity::physical,
-                     "Einsum " + quoted(consumer.leaf->view().name) + " reads tensor " +
-                         quoted(tensor) + " before Einsum " + quoted(producer.leaf->view().name) +
-                         " writes it",
+                     "Einsum " + in_quotes(consumer.leaf->view().name) + " reads tensor " +
+                         in_quotes(tensor) + " before Einsum " +
+                         in_quotes(producer.leaf->view().name) + " writes it",
                      consumer.leaf)
                 .tensor = tensor;
             return;
@@ -199,10 +201,10 @@ private:
             if (!why.empty()) {
                 checker_
                     .add("unfinished_read", Severity::physical,
-                         "Einsum " + quoted(consumer.leaf->view().name) + " reads tensor " +
-                             quoted(tensor) + " inside the " + loop_text(*consumer.leaf, c) +
+                         "Einsum " + in_quotes(consumer.leaf->view().name) + " reads tensor " +
+                             in_quotes(tensor) + " inside the " + loop_text(*consumer.leaf, c) +
                              ", which it shares with the producer " +
-                             quoted(producer.leaf->view().name) + " (there " +
+                             in_quotes(producer.leaf->view().name) + " (there " +
                              loop_text(*producer.leaf, p) + "), but " + why,
                          consumer.leaf, &c)
                     .tensor = tensor;
@@ -238,7 +240,7 @@ private:
             read = access.rank == name ? &access : read;
         }
         if (read == nullptr || found != 1 || read->constant != 0) {
-            return "the consumer does not walk along rank " + quoted(name) + " alone";
+            return "the consumer does not walk along rank " + in_quotes(name) + " alone";
         }
         std::int64_t factor = 0, reach = 1;
         for (const workload::AffineTerm& term : read->terms) {
@@ -267,12 +269,12 @@ private:
                                   const Node& c) {
         const auto irrelevant = workload::Relevancy::irrelevant;
         if (producer.local().relevancy[p.variable] == irrelevant) {
-            return "the producer still reduces over " + quoted(producer.leaf->variable(p)) +
+            return "the producer still reduces over " + in_quotes(producer.leaf->variable(p)) +
                    " there";
         }
         if (consumer.local().relevancy[c.variable] == irrelevant) {
             return "the consumer needs all of it in every iteration: " +
-                   quoted(consumer.leaf->variable(c)) + " does not index it";
+                   in_quotes(consumer.leaf->variable(c)) + " does not index it";
         }
         const int rank_p = producer.local().rank_of_variable[p.variable];
         const int rank_c = consumer.local().rank_of_variable[c.variable];
@@ -282,7 +284,7 @@ private:
         const std::string& a = producer.local().ranks[rank_p].rank;
         const std::string& b = consumer.local().ranks[rank_c].rank;
         if (a != b) {
-            return "it walks rank " + quoted(a) + " in the producer and rank " + quoted(b) +
+            return "it walks rank " + in_quotes(a) + " in the producer and rank " + in_quotes(b) +
                    " in the consumer";
         }
         if (p.outer != c.outer || p.tile != c.tile || p.prologue != c.prologue ||

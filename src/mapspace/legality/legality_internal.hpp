@@ -95,7 +95,7 @@ struct Checker {
     std::map<std::string, double> peak_bits();
 };
 
-std::string quoted(const std::string& name);
+std::string in_quotes(const std::string& name);
 std::string number(double value);
 /// "'p' (8 -> 4)": variable, enclosing tile, own tile.
 std::string loop_text(const Leaf& leaf, const Node& node);

@@ -55,8 +55,8 @@ void Constraints::loop_bound(int l, int d, const arch::LoopBound& bound) {
         const bool absent = last == nullptr && !may_loop(l, d, bound.variables);
         Violation& v = checker_.add(
             "loop_bounds", absent ? Severity::warning : Severity::constraint,
-            einsum() + ": " + what + " in " + quoted(leaf_.path.levels[l].name) + " along " +
-                quoted(dim.name) + " makes " + number(trips) + " trips, required " +
+            einsum() + ": " + what + " in " + in_quotes(leaf_.path.levels[l].name) + " along " +
+                in_quotes(dim.name) + " makes " + number(trips) + " trips, required " +
                 base::sign_of(bound.op) + " " + number(bound.value),
             &leaf_, last);
         v.level = leaf_.path.levels[l].name;
@@ -83,7 +83,7 @@ void Constraints::loop_bound(int l, int d, const arch::LoopBound& bound) {
         product *= trips;
         text += (text.empty() ? "" : " * ") + name;
         if (!bound.product && !meets(bound, trips)) {
-            report("the spatial loop over " + quoted(name), trips);
+            report("the spatial loop over " + in_quotes(name), trips);
         }
     }
     if (bound.product && !text.empty() && !meets(bound, product)) {
@@ -106,14 +106,14 @@ void Constraints::dimensions() {
                     const workload::LocalTensor& tensor = leaf_.view().tensors[t];
                     if ((dim.reuse >> t & 1) &&
                         tensor.relevancy[node.variable] != Relevancy::irrelevant) {
-                        Violation& v = add("reuse",
-                                           einsum() + ": the " + loop_text(leaf_, node) +
-                                               " makes " + std::to_string(node.trips) +
-                                               " trips in " + quoted(leaf_.path.levels[l].name) +
-                                               " along " + quoted(dim.name) +
-                                               ", required 1: it indexes " + quoted(tensor.name) +
-                                               ", which all instances must share (reuse)",
-                                           &node);
+                        Violation& v = add(
+                            "reuse",
+                            einsum() + ": the " + loop_text(leaf_, node) + " makes " +
+                                std::to_string(node.trips) + " trips in " +
+                                in_quotes(leaf_.path.levels[l].name) + " along " +
+                                in_quotes(dim.name) + ", required 1: it indexes " +
+                                in_quotes(tensor.name) + ", which all instances must share (reuse)",
+                            &node);
                         v.tensor = tensor.name;
                         v.found = static_cast<double>(node.trips);
                         v.limit = 1;
@@ -128,8 +128,8 @@ void Constraints::dimensions() {
             if (usage < dim.min_usage && !leaf_.view().is_copy_operation) {
                 Violation& v = checker_.add("min_usage", Severity::warning,
                                             einsum() + " uses " + number(usage) + " of " +
-                                                quoted(leaf_.path.levels[l].name) + " along " +
-                                                quoted(dim.name) + ", wanted at least " +
+                                                in_quotes(leaf_.path.levels[l].name) + " along " +
+                                                in_quotes(dim.name) + ", wanted at least " +
                                                 number(dim.min_usage),
                                             &leaf_);
                 v.level = leaf_.path.levels[l].name;
@@ -151,8 +151,8 @@ void Constraints::refetch(const char* code, const Node& holder, std::size_t begi
                 add(code,
                     einsum() + ": the " + loop_text(leaf_, loop) + " makes " +
                         std::to_string(loop.trips) + " trips, required 1: each would move tensor " +
-                        quoted(leaf_.tensor(holder).name) + " of " +
-                        quoted(leaf_.level(holder).name) + " again (" +
+                        in_quotes(leaf_.tensor(holder).name) + " of " +
+                        in_quotes(leaf_.level(holder).name) + " again (" +
                         (code == std::string("no_refetch") ? "no_refetch_from_above"
                                                            : "no_resend_to_below") +
                         ")",
@@ -197,7 +197,7 @@ void Constraints::limits() {
         const Node& node = leaf_.nodes[i];
         if (leaf_.line_buffer_loop(static_cast<int>(i)) >= 0 && !options.line_buffers) {
             add("line_buffers",
-                einsum() + " has a line buffer of tensor " + quoted(leaf_.tensor(node).name) +
+                einsum() + " has a line buffer of tensor " + in_quotes(leaf_.tensor(node).name) +
                     "; they are switched off",
                 &node);
         }
@@ -209,11 +209,11 @@ void Constraints::limits() {
         const int limit = options.max_loops_per_spatial_dimension;
         if (limit != MapSpaceOptions::unlimited && count > limit) {
             const arch::PathLevel& level = leaf_.path.levels[dim.first];
-            Violation& v =
-                add("max_loops_per_spatial_dimension",
-                    einsum() + " has " + std::to_string(count) + " loops in " + quoted(level.name) +
-                        " along " + quoted(level.spatial[dim.second].name) + ", allowed " +
-                        std::to_string(limit));
+            Violation& v = add("max_loops_per_spatial_dimension",
+                               einsum() + " has " + std::to_string(count) + " loops in " +
+                                   in_quotes(level.name) + " along " +
+                                   in_quotes(level.spatial[dim.second].name) + ", allowed " +
+                                   std::to_string(limit));
             v.found = count;
             v.limit = limit;
         }
@@ -237,8 +237,8 @@ void Constraints::copies() {
         if (((tensor.directly_indexing | tensor.expression_indexing) >> node.variable & 1) == 0) {
             add("copies",
                 einsum() + ": the " + loop_text(leaf_, node) + " copies tensor " +
-                    quoted(tensor.name) + " among the units of " +
-                    quoted(leaf_.level(*holder).name) + "; such copies are switched off",
+                    in_quotes(tensor.name) + " among the units of " +
+                    in_quotes(leaf_.level(*holder).name) + "; such copies are switched off",
                 &node);
         }
     }

@@ -37,14 +37,14 @@ public:
 
 private:
     std::string einsum() const {
-        return "Einsum " + quoted(leaf_.view().name);
+        return "Einsum " + in_quotes(leaf_.view().name);
     }
     std::string text(int loop) const {
         return "the " + loop_text(leaf_, leaf_.nodes[loop]);
     }
     std::string holder_text(int holder) const {
         const Node& node = leaf_.nodes[holder];
-        return quoted(leaf_.level(node).name) + " holding " + quoted(leaf_.tensor(node).name);
+        return in_quotes(leaf_.level(node).name) + " holding " + in_quotes(leaf_.tensor(node).name);
     }
     Violation& add(const char* rule, int node, const std::string& what) {
         return checker_.add(rule, Severity::constraint, einsum() + ": " + what, &leaf_,
@@ -62,7 +62,7 @@ private:
         }
         add("L1", loop,
             text(loop) + " stands above the first holder of tensor " +
-                quoted(leaf_.view().tensors[tensor].name) +
+                in_quotes(leaf_.view().tensors[tensor].name) +
                 ", which has the variable inside a sum or a multiple: the tiles of its iterations "
                 "overlap, and no outer memory has what they share")
             .tensor = leaf_.view().tensors[tensor].name;
@@ -74,7 +74,7 @@ private:
         const bool same_run = right < gap && places_.run_begin(gap) <= right;
         if (right != gap && !same_run) {
             add("L3", loop,
-                text(loop) + " of " + quoted(leaf_.level(node).name) + " stands " +
+                text(loop) + " of " + in_quotes(leaf_.level(node).name) + " stands " +
                     (right < gap ? "below" : "above") + " its place, which is " +
                     (right < 0 ? "above all holders"
                                : "right below " + holder_text(places_.holders()[right])));
@@ -284,7 +284,7 @@ private:
         for (const auto& [variable, count] : per_variable) {
             exceeds("max_fused_loops_per_rank_variable", count,
                     options_.max_fused_loops_per_rank_variable,
-                    "fused loops over " + quoted(leaf_.view().rank_variables[variable].name));
+                    "fused loops over " + in_quotes(leaf_.view().rank_variables[variable].name));
         }
     }
 
@@ -325,7 +325,8 @@ void Checker::check_member(const Leaf& leaf) {
             [&](const Node& other) { return other.holder() && other.level > toll.level; });
         if (toll.kind == Kind::toll && below) {
             add("H2", Severity::warning,
-                "Einsum " + quoted(leaf.view().name) + ": toll " + quoted(leaf.level(toll).name) +
+                "Einsum " + in_quotes(leaf.view().name) + ": toll " +
+                    in_quotes(leaf.level(toll).name) +
                     " of a copy stands below a memory further in, where nothing passes it",
                 &leaf, &toll);
         }
@@ -340,8 +341,8 @@ void Checker::check_einsum_order() {
     for (std::size_t l = 1; l < leaves.size(); ++l) {
         if (leaves[l]->einsum < leaves[l - 1]->einsum) {
             add("einsum_order", Severity::constraint,
-                "Einsum " + quoted(leaves[l]->view().name) + " runs after " +
-                    quoted(leaves[l - 1]->view().name) +
+                "Einsum " + in_quotes(leaves[l]->view().name) + " runs after " +
+                    in_quotes(leaves[l - 1]->view().name) +
                     "; this mapspace has the order of the workload alone",
                 leaves[l].get());
         }

@@ -24,7 +24,7 @@ void check_tiles(Checker& checker, const Leaf& leaf) {
         const std::string loop = loop_text(leaf, node);
         const auto report = [&](const char* code, Severity severity, const std::string& what) {
             Violation& v = checker.add(
-                code, severity, "Einsum " + quoted(leaf.view().name) + ": " + loop + " " + what,
+                code, severity, "Einsum " + in_quotes(leaf.view().name) + ": " + loop + " " + what,
                 &leaf, &node);
             v.found = static_cast<double>(node.tile);
             v.limit = static_cast<double>(node.outer);
@@ -86,8 +86,8 @@ void check_unit_loops(Checker& checker, const Leaf& leaf) {
         if (tile != 1) {
             Violation& found = checker.add(
                 "unit_loop", Severity::physical,
-                "Einsum " + quoted(leaf.view().name) + ": the innermost tile of " +
-                    quoted(leaf.view().rank_variables[v].name) + " has " + std::to_string(tile) +
+                "Einsum " + in_quotes(leaf.view().name) + ": the innermost tile of " +
+                    in_quotes(leaf.view().rank_variables[v].name) + " has " + std::to_string(tile) +
                     " values, the compute takes 1; add a loop with tile shape 1",
                 &leaf);
             found.found = static_cast<double>(tile);
@@ -119,9 +119,9 @@ void check_fanouts(Checker& checker, const Leaf& leaf) {
             if (last && used > limit) {
                 Violation& v =
                     checker.add("fanout", Severity::physical,
-                                "Einsum " + quoted(leaf.view().name) + " uses " + number(used) +
-                                    " instances of " + quoted(leaf.path.levels[l].name) +
-                                    " along " + quoted(dims[d].name) + ", which has " +
+                                "Einsum " + in_quotes(leaf.view().name) + " uses " + number(used) +
+                                    " instances of " + in_quotes(leaf.path.levels[l].name) +
+                                    " along " + in_quotes(dims[d].name) + ", which has " +
                                     number(static_cast<double>(dims[d].fanout)) +
                                     (dims[d].usage_scale != 1
                                          ? " with usage_scale " + number(dims[d].usage_scale)
@@ -144,10 +144,10 @@ void check_holder_order(Checker& checker, const Leaf& leaf) {
             if (upper.holder() && lower.holder() && upper.tensor == lower.tensor &&
                 upper.level > lower.level) {
                 checker.add("holder_order", Severity::physical,
-                            "Einsum " + quoted(leaf.view().name) + " holds tensor " +
-                                quoted(leaf.tensor(upper).name) + " in " +
-                                quoted(leaf.level(upper).name) + " above " +
-                                quoted(leaf.level(lower).name) +
+                            "Einsum " + in_quotes(leaf.view().name) + " holds tensor " +
+                                in_quotes(leaf.tensor(upper).name) + " in " +
+                                in_quotes(leaf.level(upper).name) + " above " +
+                                in_quotes(leaf.level(lower).name) +
                                 ", which feeds it in the architecture",
                             &leaf, &lower);
             }
@@ -195,9 +195,9 @@ void check_split_tiles(Checker& checker, const Leaf& leaf) {
                 }
                 checker
                     .add("split_tile", Severity::physical,
-                         "Einsum " + quoted(leaf.view().name) + ": between the " +
+                         "Einsum " + in_quotes(leaf.view().name) + ": between the " +
                              loop_text(leaf, a) + " and the " + loop_text(leaf, b) + " tensor " +
-                             quoted(leaf.view().tensors[t].name) +
+                             in_quotes(leaf.view().tensors[t].name) +
                              " would be held in pieces that are not adjacent; give one of the "
                              "loops one trip",
                          &leaf, &b)
@@ -218,10 +218,11 @@ void check_outermost_loops(Checker& checker, const Leaf& leaf) {
             if (!loop.loop() || loop.trips == 1 || indexes(tensor, loop.variable)) {
                 continue;
             }
-            const std::string both = "Einsum " + quoted(leaf.view().name) + " holds tensor " +
-                                     quoted(tensor.name) + " first in " +
-                                     quoted(leaf.level(leaf.nodes[first]).name) + ", inside the " +
-                                     loop_text(leaf, loop) + ", which does not index it";
+            const std::string both = "Einsum " + in_quotes(leaf.view().name) + " holds tensor " +
+                                     in_quotes(tensor.name) + " first in " +
+                                     in_quotes(leaf.level(leaf.nodes[first]).name) +
+                                     ", inside the " + loop_text(leaf, loop) +
+                                     ", which does not index it";
             if (tensor.output && (loop.kind == Kind::temporal || tensor.intermediate)) {
                 checker.add("partial_sums", Severity::physical,
                             both + ": the sums of earlier iterations are lost", &leaf,

@@ -21,7 +21,7 @@ std::string out_of_sequence(const Leaf& leaf, int variable) {
     const std::vector<int> loops = loops_over(leaf, variable);
     const std::string& name = leaf.view().rank_variables[variable].name;
     if (loops.size() != 1) {
-        return std::to_string(loops.size()) + " loops run over " + quoted(name) + ", allowed 1";
+        return std::to_string(loops.size()) + " loops run over " + in_quotes(name) + ", allowed 1";
     }
     const Node& loop = leaf.nodes[loops[0]];
     if (loop.kind == Kind::spatial) {
@@ -51,7 +51,7 @@ std::string not_kept(const Leaf& leaf, int holder, int loop) {
     for (int i = holder + 1; i < loop; ++i) {
         const Node& node = leaf.nodes[i];
         if (node.holder() && !node.first && leaf.tensor(node).state_variable >= 0) {
-            return "a further holder of " + quoted(leaf.tensor(node).name) +
+            return "a further holder of " + in_quotes(leaf.tensor(node).name) +
                    " above the loop keeps the newest state from other Einsums";
         }
     }
@@ -74,9 +74,10 @@ void Checker::check_states(const Leaf& leaf) {
         }
         if (!why.empty()) {
             add("running_state", Severity::physical,
-                "Einsum " + quoted(leaf.view().name) + " accesses running state " +
-                    quoted(tensor.name) + " of the iterative variable " +
-                    quoted(leaf.view().rank_variables[tensor.state_variable].name) + ", but " + why,
+                "Einsum " + in_quotes(leaf.view().name) + " accesses running state " +
+                    in_quotes(tensor.name) + " of the iterative variable " +
+                    in_quotes(leaf.view().rank_variables[tensor.state_variable].name) + ", but " +
+                    why,
                 &leaf, &leaf.nodes[holder]);
         }
     }

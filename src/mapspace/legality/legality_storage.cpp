@@ -22,7 +22,7 @@ std::string Constraints::names(TensorMask mask) const {
     std::string text;
     for (std::size_t t = 0; t < leaf_.view().tensors.size(); ++t) {
         if (mask >> t & 1) {
-            text += (text.empty() ? "" : ", ") + quoted(leaf_.view().tensors[t].name);
+            text += (text.empty() ? "" : ", ") + in_quotes(leaf_.view().tensors[t].name);
         }
     }
     return text.empty() ? "nothing" : text;
@@ -42,7 +42,8 @@ void Constraints::enabled() {
         const arch::PathLevel& level = leaf_.path.levels[l];
         const bool used = stored_[l] || l + 1 == leaf_.path.levels.size();
         if (used && !level.enabled) {
-            Violation& v = add("disabled", quoted(level.name) + " is not enabled for " + einsum());
+            Violation& v =
+                add("disabled", in_quotes(level.name) + " is not enabled for " + einsum());
             v.level = level.name;
             v.where = level.where;
         }
@@ -82,7 +83,7 @@ void Constraints::storage_of(int l, TensorMask above, const spec::Symbols& symbo
             return;
         }
         Violation& v = add(code,
-                           einsum() + ": " + quoted(level.name) + " holds " + names(stored_[l]) +
+                           einsum() + ": " + in_quotes(level.name) + " holds " + names(stored_[l]) +
                                ", " + text + " " + names(wrong) +
                                (e.empty() ? "" : " (" + std::string(code) + ": " + e.text() + ")"),
                            holder_in(l, wrong));
@@ -159,8 +160,8 @@ void Constraints::left_out(const spec::Symbols& symbols) {
         if (wrong) {
             const arch::PathLevel& level = leaf_.path.levels[l];
             Violation& v =
-                add("keep", einsum() + ": " + quoted(level.name) + " holds " + names(stored_[l]) +
-                                ", but must keep " + names(wrong) +
+                add("keep", einsum() + ": " + in_quotes(level.name) + " holds " +
+                                names(stored_[l]) + ", but must keep " + names(wrong) +
                                 ", above an outermost holder (keep: " + level.keep.text() + ")");
             v.level = level.name;
             v.tensor = leaf_.view().tensors[__builtin_ctzll(wrong)].name;
@@ -258,14 +259,14 @@ void Constraints::orders(const spec::Symbols& symbols) {
         }
         if (any && !fit) {
             Violation& v = add("tensor_order",
-                               einsum() + ": the holders in " + quoted(level.name) +
+                               einsum() + ": the holders in " + in_quotes(level.name) +
                                    " stand in none of the orders " + text,
                                holder_in(l, ~TensorMask{0}));
             v.level = level.name;
             v.where = level.where;
         } else if (any && !fit_as_charged) {
             Violation& v = add("tensor_order",
-                               einsum() + ": of the holders in " + quoted(level.name) +
+                               einsum() + ": of the holders in " + in_quotes(level.name) +
                                    " that no loop separates, the last is charged further down, "
                                    "and in the orders " +
                                    text +
@@ -298,10 +299,10 @@ void Constraints::hierarchy() {
             const bool fused = checker_.options && upper.first && leaf_.tensor(upper).fusable;
             if (ordered || fused) {
                 add("hierarchy",
-                    einsum() + ": " + quoted(leaf_.level(upper).name) + " holding " +
-                        quoted(leaf_.tensor(upper).name) + " stands above " +
-                        quoted(leaf_.level(lower).name) + " holding " +
-                        quoted(leaf_.tensor(lower).name) +
+                    einsum() + ": " + in_quotes(leaf_.level(upper).name) + " holding " +
+                        in_quotes(leaf_.tensor(upper).name) + " stands above " +
+                        in_quotes(leaf_.level(lower).name) + " holding " +
+                        in_quotes(leaf_.tensor(lower).name) +
                         ", which is the outer memory of the two" +
                         (ordered ? " (force_memory_hierarchy_order)"
                                  : " (outermost holder of a shared tensor)"),
@@ -344,7 +345,8 @@ void Constraints::outermost() {
         if (top && loop) {
             add("outermost",
                 einsum() + ": the " + loop_text(leaf_, *loop) + " is around " +
-                    quoted(leaf_.level(node).name) + " holding " + quoted(leaf_.tensor(node).name) +
+                    in_quotes(leaf_.level(node).name) + " holding " +
+                    in_quotes(leaf_.tensor(node).name) +
                     ", which in this mapspace stands above all loops",
                 &node);
         }

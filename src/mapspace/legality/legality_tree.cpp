@@ -106,15 +106,15 @@ void LeafReader::read(const std::vector<ChainNode>& chain) {
         if (first < 0) {
             checker_
                 .add("tensor_nowhere", Severity::physical,
-                     "Einsum " + quoted(leaf_.view().name) + " accesses tensor " + quoted(name) +
-                         ", which no memory above it stores",
+                     "Einsum " + in_quotes(leaf_.view().name) + " accesses tensor " +
+                         in_quotes(name) + ", which no memory above it stores",
                      &leaf_)
                 .tensor = name;
         } else if (leaf_.nodes[first].kind == Kind::toll) {
             checker_.add("toll_outermost", Severity::physical,
-                         "toll " + quoted(leaf_.level(leaf_.nodes[first]).name) +
-                             " is the outermost holder of tensor " + quoted(name) + " in Einsum " +
-                             quoted(leaf_.view().name) +
+                         "toll " + in_quotes(leaf_.level(leaf_.nodes[first]).name) +
+                             " is the outermost holder of tensor " + in_quotes(name) +
+                             " in Einsum " + in_quotes(leaf_.view().name) +
                              "; a toll stores nothing, a memory above it must",
                          &leaf_, &leaf_.nodes[first]);
         }
@@ -132,8 +132,8 @@ int LeafReader::level(const TreeNode& tree) {
     }
     Violation& v = checker_.add(
         "holder_order", Severity::physical,
-        "component " + quoted(tree.component) + " does not stand above compute " +
-            quoted(leaf_.path.compute().name) + " of Einsum " + quoted(leaf_.view().name),
+        "component " + in_quotes(tree.component) + " does not stand above compute " +
+            in_quotes(leaf_.path.compute().name) + " of Einsum " + in_quotes(leaf_.view().name),
         &leaf_);
     v.level = tree.component;
     v.mapping_where = tree.where;
@@ -176,9 +176,9 @@ void LeafReader::hold(const TreeNode& tree, int tensor) {
     leaf_.nodes.push_back(node);
     if (twice) {
         checker_.add("tensor_twice", Severity::physical,
-                     "Einsum " + quoted(leaf_.view().name) + " holds tensor " +
-                         quoted(leaf_.view().tensors[tensor].name) + " twice in " +
-                         quoted(tree.component),
+                     "Einsum " + in_quotes(leaf_.view().name) + " holds tensor " +
+                         in_quotes(leaf_.view().tensors[tensor].name) + " twice in " +
+                         in_quotes(tree.component),
                      &leaf_, &leaf_.nodes.back());
         leaf_.nodes.pop_back();
     }
@@ -212,8 +212,8 @@ void LeafReader::loop(const TreeNode& tree) {
     }
     if (node.variable < 0) {
         Violation& v = checker_.add("foreign_loop", Severity::physical,
-                                    "Einsum " + quoted(leaf_.view().name) +
-                                        " stands inside a loop over " + quoted(text) +
+                                    "Einsum " + in_quotes(leaf_.view().name) +
+                                        " stands inside a loop over " + in_quotes(text) +
                                         ", which it does not have: it would run again in "
                                         "every iteration",
                                     &leaf_);
@@ -272,7 +272,7 @@ public:
             if (!seen_.count(static_cast<int>(e))) {
                 checker_
                     .add("einsum_missing", Severity::physical,
-                         "the mapping has no compute node for Einsum " + quoted(name))
+                         "the mapping has no compute node for Einsum " + in_quotes(name))
                     .einsum = name;
             }
         }
@@ -306,7 +306,7 @@ private:
         LeafReader(checker_, *leaf).read(chain_);
         if (!seen_.insert(leaf->einsum).second) {
             checker_.add("einsum_twice", Severity::physical,
-                         "Einsum " + quoted(compute.einsum) + " is computed twice", leaf.get());
+                         "Einsum " + in_quotes(compute.einsum) + " is computed twice", leaf.get());
         }
         checker_.leaves.push_back(std::move(leaf));
     }
