@@ -125,7 +125,7 @@ void add_components(options::Description& description, bool mapper) {
                 "algorithm", options::text().named("NAME"),
                 "of mapper timeloop: optimal, random, random-pruned, linear-pruned, hybrid or "
                 "exhaustive; short for --knob timeloop.algorithm=NAME")(
-                "overlap", options::value<std::string>()->value_name("WHAT"),
+                "overlap", options::text().named("WHAT"),
                 "of mapper ffm, what runs at once: none or pipeline; short for --knob "
                 "ffm.overlap=WHAT");
     }
