@@ -9,6 +9,7 @@
 #include "tessera/model/coexistence.hpp"
 #include "tessera/model/pipelines.hpp"
 #include "tessera/spec/value.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::model {
 

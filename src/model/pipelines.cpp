@@ -7,6 +7,7 @@
 
 #include "model/pipeline_trips.hpp"
 #include "tessera/base/error.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::model {
 

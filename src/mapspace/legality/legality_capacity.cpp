@@ -14,6 +14,7 @@
 #include <unordered_map>
 
 #include "legality_internal.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::mapspace::legality {
 
