@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "tessera/mapspace/legality.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::ffm {
 

@@ -7,6 +7,7 @@
 #include "open.hpp"
 #include "template_search.hpp"
 #include "tessera/base/stop.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::ffm {
 namespace {
