@@ -4,9 +4,9 @@
 #include <ostream>
 
 #include "base/printable.hpp"
+#include "base/units.hpp"
 #include "cli/output.hpp"
 #include "field_results.hpp"
-#include "io/units.hpp"
 #include "tessera/spec/value.hpp"
 
 namespace tessera::cli {
@@ -141,9 +141,9 @@ std::string trials_csv(const Field& field) {
 }
 
 void print_field(std::ostream& out, const Field& field) {
-    out << "Comparison of " << io::counted(field.mappers.size(), "mapper") << " on "
-        << io::counted(field.instances.size(), "instance") << " with "
-        << io::counted(field.n_seeds, "seed") << " (" << field.metric << ")\n";
+    out << "Comparison of " << base::counted(field.mappers.size(), "mapper") << " on "
+        << base::counted(field.instances.size(), "instance") << " with "
+        << base::counted(field.n_seeds, "seed") << " (" << field.metric << ")\n";
     std::vector<std::vector<std::string>> rows = {
         {"  mapper", "ratio", "best", "proven", "failed", "gap", field.time_label("to 1 %"),
          field.time_label("to 5 %"), field.time_label("to 10 %"), "reached 1 %", "memory"}};
@@ -152,16 +152,16 @@ void print_field(std::ostream& out, const Field& field) {
             return std::to_string(n) + "/" + std::to_string(s.ran);
         };
         std::vector<std::string> row = {"  " + base::one_line(field.mappers[s.mapper]),
-                                        or_dash(s.ratio, io::plain(s.ratio, "")),
+                                        or_dash(s.ratio, base::number(s.ratio)),
                                         of(s.best),
                                         of(s.proven),
                                         of(s.failed),
-                                        or_dash(s.gap, io::percent(s.gap))};
+                                        or_dash(s.gap, base::percent(s.gap))};
         for (const double time_s : s.within_s) {
-            row.push_back(or_dash(time_s, io::quantity(time_s, "s")));
+            row.push_back(or_dash(time_s, base::quantity(time_s, "s")));
         }
-        row.push_back(io::percent(s.reached[0]));
-        row.push_back(io::memory(s.memory_bytes));
+        row.push_back(base::percent(s.reached[0]));
+        row.push_back(base::memory(s.memory_bytes));
         rows.push_back(std::move(row));
     }
     print_table(out, rows, 1);
@@ -173,14 +173,14 @@ void print_field(std::ostream& out, const Field& field) {
     }
     for (const FieldPair& pair : field_pairs(field)) {
         out << "  " << base::one_line(field.mappers[pair.a] + " than " + field.mappers[pair.b])
-            << ": value " << pair.quality() << " (p " << io::plain(pair.value_p, "") << "), "
+            << ": value " << pair.quality() << " (p " << base::number(pair.value_p) << "), "
             << field.time_label("time to 1 %") << " " << pair.speed() << " (p "
-            << io::plain(pair.time_p, "") << ")\n";
+            << base::number(pair.time_p) << ")\n";
     }
     const auto by_hand = std::count_if(field.trials.begin(), field.trials.end(),
                                        [](const Trial& t) { return t.stopped_by == "stop"; });
     if (by_hand > 0) {
-        out << io::counted(static_cast<std::uint64_t>(by_hand), "search", "searches")
+        out << base::counted(static_cast<std::uint64_t>(by_hand), "search", "searches")
             << " stopped by hand: they count with what they had found\n";
     }
     for (std::size_t i = 0; i < field.trials.size(); ++i) {

@@ -11,9 +11,9 @@
 #include <set>
 
 #include "base/printable.hpp"
+#include "base/units.hpp"
 #include "cli/cli.hpp"
 #include "cli/output.hpp"
-#include "io/units.hpp"
 #include "sweep_plots.hpp"
 #include "tessera/spec/value.hpp"
 
@@ -206,7 +206,7 @@ void print_sweep(std::ostream& out, const SweepResult& result) {
     }
     out << "Sweep of " << base::one_line(plan.workload + " on " + plan.architecture) << " (mapper "
         << plan.mapper << ", model " << plan.model << ", metric " << plan.metric
-        << "): " << io::counted(n, "point");
+        << "): " << base::counted(n, "point");
     if (shared > 0) {
         out << ", " << shared << " of them with the problem of another";
     }

@@ -7,12 +7,12 @@
 #include "base/data_path.hpp"
 #include "base/directory.hpp"
 #include "base/printable.hpp"
+#include "base/units.hpp"
 #include "cli/cli.hpp"
 #include "cli/commands.hpp"
 #include "cli/inputs.hpp"
 #include "cli/output.hpp"
 #include "io/equation.hpp"
-#include "io/units.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/workload/workload.hpp"
 
@@ -102,7 +102,7 @@ void print_workload(std::ostream& out, const workload::Workload& workload) {
         computes += own;
         out << "  "
             << base::one_line(einsum.name + ": " + io::equation(workload, static_cast<int>(e)))
-            << "\n     " << base::one_line(bounds) << "; " << io::plain(own, "computes") << "\n";
+            << "\n     " << base::one_line(bounds) << "; " << base::amount(own, "computes") << "\n";
     }
     std::vector<std::vector<std::string>> rows = {
         {"  tensor", "role", "words", "size", "bits per word"}};
@@ -115,25 +115,25 @@ void print_workload(std::ostream& out, const workload::Workload& workload) {
                                     : tensor.producers.empty() ? "input"
                                                                : "result") +
                             (tensor.persistent ? ", persistent" : ""),
-                        io::plain(tensor.size_values, ""), io::size(size),
-                        io::plain(tensor.bits_per_value, "")});
+                        base::amount(tensor.size_values), base::size(size),
+                        base::number(tensor.bits_per_value)});
     }
     out << "Tensors:\n";
     print_table(out, rows, 2);
-    out << "In all: " << io::counted(workload.einsums.size(), "Einsum") << ", "
-        << io::plain(computes, "computes") << ", tensors of " << io::size(bits);
+    out << "In all: " << base::counted(workload.einsums.size(), "Einsum") << ", "
+        << base::amount(computes, "computes") << ", tensors of " << base::size(bits);
     out << (workload.n_instances == 1
                 ? "\n"
-                : "; computes count " + io::plain(workload.n_instances, "instances") + "\n");
+                : "; computes count " + base::amount(workload.n_instances, "instances") + "\n");
 }
 
 std::string actions_text(const arch::PathLevel& level, const std::string& joule) {
     std::string text;
     for (const arch::PathAction& action : level.actions) {
         text +=
-            (text.empty() ? "" : ", ") + action.name + " " + io::quantity(action.energy_j, joule);
+            (text.empty() ? "" : ", ") + action.name + " " + base::quantity(action.energy_j, joule);
         if (std::isfinite(action.throughput_per_s)) {
-            text += " at " + io::quantity(action.throughput_per_s, joule.empty() ? "" : "/s");
+            text += " at " + base::quantity(action.throughput_per_s, joule.empty() ? "" : "/s");
         }
     }
     return text;
@@ -167,11 +167,11 @@ void print_architecture(std::ostream& out, const arch::Architecture& architectur
             }
             const bool memory = level.kind == arch::LevelKind::memory;
             rows.push_back({"  " + level.name, kinds[static_cast<std::size_t>(level.kind)],
-                            memory ? io::size(level.size_bits) : "-", fans.empty() ? "-" : fans,
+                            memory ? base::size(level.size_bits) : "-", fans.empty() ? "-" : fans,
                             actions_text(level, unit(architecture, "J"))});
         }
         print_table(out, rows, 5);
-        out << "  " << io::plain(path->compute().cumulative_fanout, "") << " of "
+        out << "  " << base::amount(path->compute().cumulative_fanout) << " of "
             << base::one_line(compute) << " in all\n";
     }
     double leak_w = 0;
@@ -184,7 +184,7 @@ void print_architecture(std::ostream& out, const arch::Architecture& architectur
         }
     }
     if (leak_w > 0) {
-        out << "Leakage: " << io::quantity(leak_w, unit(architecture, "W")) << "\n";
+        out << "Leakage: " << base::quantity(leak_w, unit(architecture, "W")) << "\n";
     }
 }
 
