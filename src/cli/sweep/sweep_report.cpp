@@ -117,7 +117,7 @@ void print_front(std::ostream& out, const SweepResult& result,
     for (std::size_t i = 0; i < std::min(front.size(), most); ++i) {
         const SweepOutcome& outcome = result.outcomes[front[i]];
         rows.push_back({"  " + std::to_string(front[i]), point_text(result.plan, front[i]),
-                        base::number(*outcome.energy_j), io::plain(*outcome.latency_s, ""),
+                        base::number(*outcome.energy_j), base::number(*outcome.latency_s),
                         base::number(*outcome.edp_js)});
     }
     print_table(out, rows, 2);
