@@ -45,7 +45,7 @@ Scaled scaled_by_thousands(double value) {
 }  // namespace
 
 bool takes_prefixes(const std::string& unit) {
-    return unit == "J" || unit == "s" || unit == "J s" || unit == "/s";
+    return unit == "J" || unit == "s" || unit == "J s" || unit == "W" || unit == "/s";
 }
 
 std::string quantity(double value, const std::string& unit) {

@@ -268,7 +268,7 @@ std::string summary(const Snapshot& s) {
             count(s.rate_per_s) + "/s";
     text += ", best " + metric(s) + " " + value(s.best, s);
     if (s.bound) {
-        text += ", bound " + value(s.bound) + ", gap " + percent(s.gap);
+        text += ", bound " + value(s.bound, s) + ", gap " + percent(s.gap);
     }
     return text + ", " + memory(s.memory_bytes);
 }
