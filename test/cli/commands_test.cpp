@@ -279,10 +279,10 @@ BOOST_AUTO_TEST_CASE(manual_pages_have_every_option_and_are_clean) {
             const auto text = command.text();
             for (const auto& option : text.options.options()) {
                 std::string name;
-                for (const char c : option->long_name()) {
+                for (const char c : option.name) {
                     name += c == '-' ? "\\-" : std::string(1, c);
                 }
-                BOOST_TEST(page.prints("\\-\\-" + name + "\\fR"), option->long_name());
+                BOOST_TEST(page.prints("\\-\\-" + name + "\\fR"), option.name);
             }
             const std::string file = folder.file(std::string(command.name) + ".1", page.out);
             const std::string found = printed_by("mandoc -T lint -W warning " + file);
@@ -296,9 +296,9 @@ BOOST_AUTO_TEST_CASE(manual_pages_have_every_option_and_are_clean) {
             }
             BOOST_TEST(contains(shown, "tessera-" + std::string(command.name) + " - "), shown);
             for (const auto& option : text.options.options()) {
-                BOOST_TEST(contains(shown, "--" + option->long_name()), option->long_name());
+                BOOST_TEST(contains(shown, "--" + option.name), option.name);
                 // Long names of two letters are no letters.
-                BOOST_TEST(!contains(shown, " " + option->long_name() + ", --"), shown);
+                BOOST_TEST(!contains(shown, " " + option.name + ", --"), shown);
             }
         }
     }
@@ -341,7 +341,7 @@ BOOST_AUTO_TEST_CASE(bash_completes_commands_options_and_names) {
         for (const auto& command : command_table()) {
             const auto own = command.text();
             for (const auto& option : own.options.options()) {
-                BOOST_TEST(contains(text, option->long_name()), shell << option->long_name());
+                BOOST_TEST(contains(text, option.name), shell << option.name);
             }
         }
     }

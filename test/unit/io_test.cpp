@@ -2,6 +2,7 @@
 
 #include <boost/test/unit_test.hpp>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <optional>
