@@ -50,9 +50,17 @@ Color lab(Color c) {
     return {116 * y - 16, 500 * (x - y), 200 * (y - z)};
 }
 
-double difference(Ink a, Ink b) {
-    const Color x = lab(deuteranopia(rgb(xterm_color(a)))),
-                y = lab(deuteranopia(rgb(xterm_color(b))));
+/// As WCAG has it, against black or white.
+double contrast(Ink ink, bool light) {
+    const Color c = rgb(xterm_color(ink, light));
+    const double luminance =
+        0.2126 * linear(c.red) + 0.7152 * linear(c.green) + 0.0722 * linear(c.blue);
+    return light ? 1.05 / (luminance + 0.05) : (luminance + 0.05) / 0.05;
+}
+
+double difference(Ink a, Ink b, bool light) {
+    const Color x = lab(deuteranopia(rgb(xterm_color(a, light)))),
+                y = lab(deuteranopia(rgb(xterm_color(b, light))));
     return std::hypot(x.red - y.red, x.green - y.green, x.blue - y.blue);
 }
 
@@ -99,9 +107,16 @@ BOOST_AUTO_TEST_CASE(colours_used_together_differ_for_the_colour_blind) {
         {Ink::blue, Ink::grey},          // bar and label
         {Ink::yellow, Ink::grey},
     };
-    for (const auto& [a, b] : pairs) {
-        BOOST_TEST(difference(a, b) > 20, static_cast<int>(a) << " and " << static_cast<int>(b)
-                                                              << ": " << difference(a, b));
+    for (const bool light : {false, true}) {
+        for (const auto& [a, b] : pairs) {
+            BOOST_TEST(difference(a, b, light) > 20, static_cast<int>(a)
+                                                         << " and " << static_cast<int>(b) << ": "
+                                                         << difference(a, b, light));
+        }
+        for (int ink = 1; ink < ink_count; ++ink) {
+            BOOST_TEST(contrast(static_cast<Ink>(ink), light) > 4,
+                       ink << " on " << (light ? "white" : "black"));
+        }
     }
 }
 
