@@ -1,8 +1,10 @@
 // Keys and numbers.
 #include <boost/test/unit_test.hpp>
+#include <cstdlib>
 
 #include "dashboard/keys.hpp"
 #include "dashboard/numbers.hpp"
+#include "dashboard/viewer.hpp"
 #include "samples.hpp"
 
 using namespace tessera;
@@ -117,6 +119,7 @@ BOOST_AUTO_TEST_CASE(no_key_means_something_else_in_another_panel) {
 
 BOOST_AUTO_TEST_CASE(a_light_background_has_darker_colours) {
     ::setenv("XDG_CONFIG_HOME", "/nonexistent", 1);
+    ::unsetenv("NO_COLOR");
     for (const auto& [colours, theme] : std::vector<std::pair<const char*, Theme>>{
              {"0;15", Theme::light}, {"0;default;7", Theme::light}, {"15;0", Theme::color}}) {
         ::setenv("COLORFGBG", colours, 1);
