@@ -1,10 +1,8 @@
 // Keys and numbers.
 #include <boost/test/unit_test.hpp>
-#include <cstdlib>
 
 #include "dashboard/keys.hpp"
 #include "dashboard/numbers.hpp"
-#include "dashboard/viewer.hpp"
 #include "samples.hpp"
 
 using namespace tessera;
@@ -115,30 +113,6 @@ BOOST_AUTO_TEST_CASE(no_key_means_something_else_in_another_panel) {
             BOOST_TEST(changes[0] == changes[static_cast<std::size_t>(i)]);
         }
     }
-}
-
-BOOST_AUTO_TEST_CASE(a_light_background_has_darker_colours) {
-    ::setenv("XDG_CONFIG_HOME", "/nonexistent", 1);
-    ::unsetenv("NO_COLOR");
-    for (const auto& [colours, theme] : std::vector<std::pair<const char*, Theme>>{
-             {"0;15", Theme::light}, {"0;default;7", Theme::light}, {"15;0", Theme::color}}) {
-        ::setenv("COLORFGBG", colours, 1);
-        BOOST_TEST((initial_view().theme == theme), colours);
-    }
-    ::unsetenv("COLORFGBG");
-    ::unsetenv("XDG_CONFIG_HOME");
-    Terminal terminal;
-    std::string seen = name(terminal.view.theme);
-    for (int i = 0; i < 3; ++i) {
-        terminal.press(U't');
-        seen += std::string(" ") + name(terminal.view.theme);
-    }
-    BOOST_TEST(seen == "colour light mono colour");
-    View light;
-    light.theme = Theme::light;
-    const std::string drawn = render({80, 24}, tui_test::running_snapshot(), light).frame.ansi();
-    BOOST_TEST(drawn.find("38;5;130") != std::string::npos);
-    BOOST_TEST(drawn.find("38;5;214") == std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(searches_of_a_comparison_are_inspected_and_stopped) {

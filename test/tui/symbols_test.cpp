@@ -2,10 +2,13 @@
 #include <boost/test/unit_test.hpp>
 #include <clocale>
 #include <cmath>
+#include <cstdlib>
 #include <ctime>
 #include <cwchar>
 
+#include "dashboard/keys.hpp"
 #include "dashboard/render.hpp"
+#include "dashboard/viewer.hpp"
 #include "samples.hpp"
 #include "tessera/base/error.hpp"
 
@@ -118,6 +121,31 @@ BOOST_AUTO_TEST_CASE(colours_used_together_differ_for_the_colour_blind) {
                        ink << " on " << (light ? "white" : "black"));
         }
     }
+}
+
+BOOST_AUTO_TEST_CASE(a_light_background_has_darker_colours) {
+    ::setenv("XDG_CONFIG_HOME", "/nonexistent", 1);
+    ::unsetenv("NO_COLOR");
+    for (const auto& [colours, theme] : std::vector<std::pair<const char*, Theme>>{
+             {"0;15", Theme::light}, {"0;default;7", Theme::light}, {"15;0", Theme::color}}) {
+        ::setenv("COLORFGBG", colours, 1);
+        BOOST_TEST((initial_view().theme == theme), colours);
+    }
+    ::unsetenv("COLORFGBG");
+    ::unsetenv("XDG_CONFIG_HOME");
+    const telemetry::Snapshot snapshot = tui_test::running_snapshot();
+    View view;
+    std::string seen = name(view.theme);
+    for (int i = 0; i < 3; ++i) {
+        react(view, Key{Key::Kind::character, U't', 0, 0}, render({80, 24}, snapshot, view));
+        seen += std::string(" ") + name(view.theme);
+    }
+    BOOST_TEST(seen == "colour light mono colour");
+    View light;
+    light.theme = Theme::light;
+    const std::string drawn = render({80, 24}, snapshot, light).frame.ansi();
+    BOOST_TEST(drawn.find("38;5;130") != std::string::npos);
+    BOOST_TEST(drawn.find("38;5;214") == std::string::npos);
 }
 
 #ifndef __SANITIZE_THREAD__  // which costs ten times as much
