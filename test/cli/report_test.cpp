@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(reports_set_runs_side_by_side) {
             .get<double>();
     };
     char ratio[32];
-    std::snprintf(ratio, sizeof ratio, "(%.6g)", energy("apart") / energy("fused"));
+    std::snprintf(ratio, sizeof ratio, "(%.4g)", energy("apart") / energy("fused"));
     BOOST_TEST(page.prints(ratio), ratio);
 }
 

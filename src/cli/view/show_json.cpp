@@ -124,7 +124,8 @@ io::Json names_json() {
 
 io::Json spec_json(const std::string& name, const std::string& path) {
     io::Json document = {{"schema_version", io::schema_version}};
-    for (const io::Json::Member& member : head_json(name, path).members()) {
+    const io::Json head = head_json(name, path);
+    for (const io::Json::Member& member : head.members()) {
         document[member.key] = member.value;
     }
     document["variables"] = spec::declared_variables(spec::load_tree(path));

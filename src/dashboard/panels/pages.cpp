@@ -160,7 +160,7 @@ void draw_too_small(Canvas canvas, const Snapshot& snapshot, const View& view) {
         return text.erase(0, text.find_first_not_of(' '));
     };
     std::vector<Span> facts = {
-        {snapshot.best ? quantity(*snapshot.best, "") : "nothing yet", style::best}};
+        {snapshot.best ? quantity(*snapshot.best, snapshot.run.unit) : "nothing yet", style::best}};
     if (!trains(snapshot)) {
         facts.push_back({"gap " + gap_text(snapshot), style::bound});
     }

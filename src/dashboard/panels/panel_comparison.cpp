@@ -23,14 +23,14 @@ char32_t letter(std::size_t i) {
 }
 
 Line contender_line(const Table& columns, const telemetry::ContenderView& contender, std::size_t i,
-                    const Symbols& symbols) {
+                    const Symbols& symbols, const std::string& unit) {
     const bool leads = contender.gap && *contender.gap <= 0;
     Span mark{"", lane(i)};
     append_utf8(mark.text, symbols.set == SymbolSet::ascii ? letter(i) : U'\u2501');
     return columns.row(
         {mark,
          {short_name(contender.name), leads ? style::value : style::text},
-         {contender.best ? quantity(*contender.best, "") : "none", style::best},
+         {contender.best ? quantity(*contender.best, unit) : "none", style::best},
          {contender.gap ? (leads ? "leads" : percent(*contender.gap)) : "-", {}},
          {count(contender.rate_per_s), {}},
          {contender.time_to_best_s ? quantity(*contender.time_to_best_s, "s") : "-", {}},
@@ -55,7 +55,7 @@ Table search_columns(int width) {
                   {"", 1, 0},
                   {"search", 9, 0, true, true},
                   {"state", 10, 1, true},
-                  {"best", 9, 0},
+                  {"best", 10, 0},
                   {"gap", 6, 2},
                   {"to bound", 8, 3},
                   {"found at", 9, 4},
@@ -73,7 +73,7 @@ std::string state_of(const telemetry::ContenderView& search) {
 }
 
 Line search_line(const Table& columns, const telemetry::ContenderView& search, std::size_t i,
-                 bool marked, const Symbols& symbols) {
+                 bool marked, const Symbols& symbols, const std::string& unit) {
     const bool leads = search.gap && *search.gap <= 0;
     Span curve{"", lane(i)};
     append_utf8(curve.text, letter(i));
@@ -85,7 +85,7 @@ Line search_line(const Table& columns, const telemetry::ContenderView& search, s
                                                   : leads ? style::value
                                                           : style::text},
                         state,
-                        {search.best ? quantity(*search.best, "") : "none", style::best},
+                        {search.best ? quantity(*search.best, unit) : "none", style::best},
                         {search.gap ? (leads ? "leads" : percent(*search.gap)) : "-", {}},
                         {search.bound_gap ? percent(*search.bound_gap) : "-", style::bound},
                         {search.time_to_best_s ? quantity(*search.time_to_best_s, "s") : "-", {}},
@@ -133,7 +133,8 @@ int draw_searches(Canvas canvas, const Snapshot& snapshot, const View& view) {
     const int mark = std::clamp(view.scroll_of(Panel::comparison), 0, std::max(0, n - 1));
     const auto line = [&](int k) {
         const std::size_t i = which.shown[static_cast<std::size_t>(k)];
-        return search_line(columns, snapshot.comparison[i], i, which.marked == i, canvas.symbols());
+        return search_line(columns, snapshot.comparison[i], i, which.marked == i, canvas.symbols(),
+                           snapshot.run.unit);
     };
     draw_list(below.part({0, 1, below.width(), height}), {n, line}, mark - height / 2, "");
     return std::max(0, n - 1);
@@ -173,7 +174,8 @@ int draw_comparison(Canvas canvas, const Snapshot& snapshot, const View& view) {
     draw_line(below, 0, 0, columns.header());
     std::vector<Line> lines;
     for (std::size_t i = 0; i < snapshot.comparison.size(); ++i) {
-        lines.push_back(contender_line(columns, snapshot.comparison[i], i, canvas.symbols()));
+        lines.push_back(contender_line(columns, snapshot.comparison[i], i, canvas.symbols(),
+                                       snapshot.run.unit));
     }
     if (lines.empty()) {
         below.text(0, 1, "nobody has started yet", style::label);

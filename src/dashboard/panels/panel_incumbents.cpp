@@ -55,12 +55,13 @@ Line line(const Snapshot& snapshot, const telemetry::IncumbentView& found, bool 
     std::string by = short_name(found.found_by);
     by += found.worker >= 0 ? "#" + std::to_string(found.worker) : "";
     by += found.detail.empty() ? "" : ", " + found.detail;
-    return columns.row({{duration(found.time_s), {}},
-                        {quantity(found.value, ""), newest ? style::best : style::text},
-                        {quantity(found.energy_j, names.first_unit), {}},
-                        {quantity(found.latency_s, names.second_unit), {}},
-                        {count(static_cast<double>(found.evaluated)), {}},
-                        {by, {}}});
+    return columns.row(
+        {{duration(found.time_s), {}},
+         {quantity(found.value, snapshot.run.unit), newest ? style::best : style::text},
+         {quantity(found.energy_j, names.first_unit), {}},
+         {quantity(found.latency_s, names.second_unit), {}},
+         {count(static_cast<double>(found.evaluated)), {}},
+         {by, {}}});
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ Table table(int width) {
                   {"working on", 10, 3, true, true},
                   {"evals", 5, 1},
                   {"per s", 5, 0},
-                  {"best", 9, 2},
+                  {"best", 10, 2},
                   {"age", 4, 4},
                   {"found", 5, 7},
                   {"quiet", 5, 8},
@@ -37,18 +37,19 @@ int draw_workers(Canvas canvas, const Snapshot& snapshot, const View& view) {
     std::vector<Line> lines;
     for (const telemetry::WorkerView& worker : snapshot.workers) {
         const bool stuck = worker.state == telemetry::WorkerState::running && worker.quiet_s >= 10;
-        lines.push_back(columns.row({{std::to_string(worker.id), {}},
-                                     worker_mark(worker.state, canvas.symbols()),
-                                     {telemetry::name(worker.state), {}},
-                                     {task(worker), {}},
-                                     {count(static_cast<double>(worker.evaluated)), {}},
-                                     {count(worker.rate_per_s), style::value},
-                                     {worker.best ? quantity(*worker.best, "") : "", style::best},
-                                     {worker.age_s ? age(*worker.age_s) : "", {}},
-                                     {count(static_cast<double>(worker.improved)), {}},
-                                     {age(worker.quiet_s), stuck ? style::bad : style::label},
-                                     {count(static_cast<double>(worker.generated)), {}},
-                                     {short_name(worker.source), style::label}}));
+        lines.push_back(columns.row(
+            {{std::to_string(worker.id), {}},
+             worker_mark(worker.state, canvas.symbols()),
+             {telemetry::name(worker.state), {}},
+             {task(worker), {}},
+             {count(static_cast<double>(worker.evaluated)), {}},
+             {count(worker.rate_per_s), style::value},
+             {worker.best ? quantity(*worker.best, snapshot.run.unit) : "", style::best},
+             {worker.age_s ? age(*worker.age_s) : "", {}},
+             {count(static_cast<double>(worker.improved)), {}},
+             {age(worker.quiet_s), stuck ? style::bad : style::label},
+             {count(static_cast<double>(worker.generated)), {}},
+             {short_name(worker.source), style::label}}));
     }
     if (lines.empty()) {
         canvas.text(0, 1, "no worker has started yet", style::label);
