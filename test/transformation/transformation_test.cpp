@@ -107,6 +107,13 @@ BOOST_AUTO_TEST_CASE(copies_cost_in_the_tree_what_they_cost_in_the_join) {
     }
 }
 
+// The first Einsum does without a memory, which a bound of templates by need had it use.
+BOOST_AUTO_TEST_CASE(bounds_know_memories_that_an_einsum_does_without) {
+    const Outcome o = transformation::judge(7800096);
+    BOOST_TEST(o.mapped);
+    BOOST_TEST(o.error == "", o.error);
+}
+
 BOOST_AUTO_TEST_CASE(optima_move_as_the_problem_does) {
     const std::uint64_t soak = test::setting("TESSERA_SOAK", 0);
     const std::uint64_t wanted = soak > 0 ? soak : instances_of_a_test_run;

@@ -123,14 +123,25 @@ void Run::make_templates_by_need(const std::vector<std::size_t>& einsums) {
             report_bound(search.bound());
         }
         if (done) {
-            by_need_ = below_incumbent_ = true;
+            bool all_found = true;
             for (const std::size_t e : many) {
                 *spaces_[e].templates = searches.at(e).take_found(goal_of(e).cutoff);
+                all_found = all_found && !spaces_[e].templates->empty();
             }
-            return;
+            if (all_found) {
+                by_need_ = below_incumbent_ = true;
+                return;
+            }
+            // Those of the incumbent are among them, or a bound is above it.
+            recorder_.log(
+                "a fault of tessera: bounds of templates leave out those of a mapping "
+                "that was found; all templates are made in their place",
+                telemetry::LogLevel::error);
+            break;
         }
     }
     for (const std::size_t e : many) {  // not even one legal mapping among promising templates
+        spaces_[e].templates->clear();
         make_templates(context_, spaces_[e]);
     }
 }

@@ -23,7 +23,9 @@ double most_instances_of(const PathLevel& level) {
     return out;
 }
 
+/// It may stand for others, also where the Einsum does without it.
 PathLevel free_level(PathLevel level) {
+    level.enabled = true;
     level.spatial.clear();
     level.cumulative_fanout = 1;
     level.actions_scale = 1;

@@ -48,7 +48,8 @@ void members_of(const Space& space, const Items& without, std::set<std::string>&
 }  // namespace
 
 bool TemplateTree::Impl::plain_levels() const {
-    return first >= 0 && options.force_memory_hierarchy_order &&
+    return first >= 0 && path.levels[static_cast<std::size_t>(first)].enabled &&
+           options.force_memory_hierarchy_order &&
            std::ranges::all_of(path.levels, [](const PathLevel& l) {
                return l.kind != LevelKind::network && l.kind != LevelKind::toll &&
                       !l.distributed() && l.force_memory_hierarchy_order &&
