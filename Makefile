@@ -2,7 +2,9 @@
 #
 #   make             build only, no root: build/tessera
 #   make demo        install what is missing, build, map one GPT-3 6.7B layer onto a TPU-v4i
-#   make test        install what is missing, build, run all tests (SUITES="unit spec": only these)
+#   make test        install what is missing, build, run all tests (SUITES="unit spec": only these;
+#                    JUNIT=DIR: reports for other tools)
+#   make check       the tests that are quick, less than a minute once they are built
 #   make fuzz        FUZZ random inputs for every reader, under sanitizers (a build of its own)
 #   make bench       build the benchmarks and run BENCHES (bench/breadth and bench/vs-accelforge
 #                    take long; see bench/README.md)
@@ -41,7 +43,7 @@ build = $(scons) $(1) || { tools/deps --check; exit 1; }
 
 sources = $(shell git ls-files -co --exclude-standard -- '*.cpp' '*.hpp')
 
-.PHONY: all deps demo test soak fuzz fuzz-run bench install install-files uninstall clean format tidy reproduce-transfusion \
+.PHONY: all deps demo test check soak fuzz fuzz-run bench install install-files uninstall clean format tidy reproduce-transfusion \
 	reproduce-fusecu reproduce-mind-mappings reproduce-ffm comparison dist deb
 
 all:
@@ -68,6 +70,12 @@ export LSAN_OPTIONS ?= suppressions=$(CURDIR)/test/leaks.supp:print_suppressions
 test: deps
 	@$(call build,program tests)
 	@tools/run-tests $(BUILD) $(or $(SUITES),$(if $(SANITIZE),$(sanitized)))
+
+quick = rooms abi api error contract plugin-annealing plugin-cosa plugin-ddpg plugin-ffm \
+	plugin-portfolio plugin-timeloop unit:1-4
+check:
+	@$(call build,program loaded $(patsubst %,test-%,$(filter-out unit:%,$(quick))) test-unit)
+	@tools/run-tests $(BUILD) $(quick)
 
 # Brute force against the search, and optima of transformed problems, on SOAK random problems each;
 # the test suite has 2000 and 300 of them.
