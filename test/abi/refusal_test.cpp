@@ -9,6 +9,7 @@
 
 #include "abi/program.hpp"
 #include "tessera/base/error.hpp"
+#include "tessera/base/version.hpp"
 #include "tessera/plugin/loader.hpp"
 
 using namespace tessera::abi_test;
@@ -201,20 +202,23 @@ BOOST_AUTO_TEST_CASE(another_standard_library) {
 
 BOOST_AUTO_TEST_CASE(renamed_field) {
     refused("renamed",
-            "header tessera/search/space.hpp differs (it is built for tessera 0.1.0, this is "
-            "tessera 0.1.0); rebuild it with the headers of this program");
+            "header tessera/search/space.hpp differs (it is built for tessera " TESSERA_VERSION
+            ", this is "
+            "tessera " TESSERA_VERSION "); rebuild it with the headers of this program");
 }
 
 BOOST_AUTO_TEST_CASE(reordered_virtual_functions) {
     refused("reordered",
-            "header tessera/search/strategy.hpp differs (it is built for tessera 0.1.0, this is "
-            "tessera 0.1.0); rebuild it with the headers of this program");
+            "header tessera/search/strategy.hpp differs (it is built for tessera " TESSERA_VERSION
+            ", this is "
+            "tessera " TESSERA_VERSION "); rebuild it with the headers of this program");
 }
 
 BOOST_AUTO_TEST_CASE(another_layout_by_compiler_settings) {
     refused("packed",
-            "type mapping::PmappingNode has another size (it is built for tessera 0.1.0, this is "
-            "tessera 0.1.0); build both with the same compiler settings");
+            "type mapping::PmappingNode has another size (it is built for tessera " TESSERA_VERSION
+            ", this is "
+            "tessera " TESSERA_VERSION "); build both with the same compiler settings");
 }
 
 BOOST_AUTO_TEST_CASE(newer_interface) {

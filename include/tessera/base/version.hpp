@@ -1,6 +1,6 @@
 #pragma once
 
-#define TESSERA_VERSION "0.1.0"
+#define TESSERA_VERSION "0.2.0"
 
 namespace tessera {
 
