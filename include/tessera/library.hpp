@@ -70,9 +70,24 @@ struct Progress {
     std::optional<double> gap;    ///< (best - bound) / best
 };
 
+/// Usage of memories, shares of their sizes, that is minimised as well as other metrics.
+struct UsageGoals {
+    std::vector<std::string> memories;
+    bool alone = false;  ///< the other metrics decide only between mappings of equal usage
+};
+
+/// The metric "resource_usage:GlobalBuffer" of "GlobalBuffer".
+std::string usage_metric(const std::string& memory);
+/// "GlobalBuffer" of "resource_usage:GlobalBuffer"; nothing: another metric.
+std::optional<std::string> memory_of_usage(const std::string& metric);
+/// Its value: the largest share of the memory's size that is in use at any time; 0 if none is.
+double resource_usage(const model::Report& report, const std::string& memory);
+
 /// `{}` means what `tessera map` without options means.
 struct Options {
     std::vector<mapper::Metric> metrics{mapper::Metric::edp};
+    /// With memories, the Pareto set over their usage and `metrics` is looked for.
+    UsageGoals usage;
     mapspace::MapSpaceOptions mapspace;
     /// The mapspace is searched as it stands, so that mappers can be compared in it. Else a mapper
     /// chooses partial tiles where none are asked for (mapper::Mapper::preferred()).
@@ -95,6 +110,7 @@ struct Options {
 /// Status, solutions with their costs per Einsum, component and tensor, bound, statistics.
 struct Result : mapper::Result {
     std::vector<mapper::Metric> metrics;  ///< that were asked for
+    UsageGoals usage;                     ///< that was asked for
 
     /// The first solution. \throws NoLegalMapping or LimitReached saying why there is none
     const mapper::Solution& best() const;

@@ -80,6 +80,14 @@ public:
     /// What is found is as good as this member or better. \throws UserError as member()
     void begin_with(const mapping::Mapping& mapping, const std::string& name);
 
+    /// The result is the Pareto set over these usages and the metrics; of `alone`, the mapping of
+    /// least usage. \throws UserError for what is no memory of limited size, and if the settings
+    /// have a target or gap
+    void minimise_usage(UsageGoals goals);
+    const UsageGoals& usage() const {
+        return usage_;
+    }
+
     /// Costs of a mapping that the hardware can run and the architecture allows; it may lie outside
     /// the mapspace. \throws IllegalMapping
     model::Report judge(const mapping::Mapping& mapping) const;
@@ -110,6 +118,7 @@ private:
     const Components components_;
     const plugin::Owned<model::CostModel> model_;
     mapper::Options settings_;
+    UsageGoals usage_;
     std::stop_token stop_;
     std::function<void(const Progress&)> progress_;
 };

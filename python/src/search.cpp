@@ -48,25 +48,33 @@ base::Budget budget_of(const py::dict& given) {
     return budget;
 }
 
-std::vector<mapper::Metric> metrics_of(const std::vector<std::string>& names) {
-    std::vector<mapper::Metric> metrics;
+void ask_for(const std::vector<std::string>& names, Options& options) {
+    options.metrics.clear();
     for (const std::string& name : names) {
+        if (const std::optional<std::string> memory = memory_of_usage(name)) {
+            options.usage.memories.push_back(*memory);
+            continue;
+        }
         const mapper::MetricFacts* const known = mapper::find_metric(name);
         if (known == nullptr) {
             std::string all;
             for (const mapper::MetricFacts& one : mapper::all_metrics) {
                 all += (all.empty() ? "" : ", ") + std::string(one.name);
             }
-            throw UserError("unknown metric '" + name + "' (there are: " + all + ")");
+            throw UserError("unknown metric '" + name + "' (there are: " + all + ", " +
+                            usage_metric("MEMORY") + ")");
         }
-        metrics.push_back(known->metric);
+        options.metrics.push_back(known->metric);
     }
-    return metrics;
+    if (options.metrics.empty() && !options.usage.memories.empty()) {
+        options.usage.alone = true;
+        options.metrics.push_back(mapper::Metric::energy);
+    }
 }
 
 Options options_of(const py::dict& given) {
     Options options;
-    options.metrics = metrics_of(given["metrics"].cast<std::vector<std::string>>());
+    ask_for(given["metrics"].cast<std::vector<std::string>>(), options);
     options.mapspace = mapspace_of(given["mapspace"]);
     options.exact_mapspace = given["exact_mapspace"].cast<bool>();
     options.limits = budget_of(given["limits"]);

@@ -126,6 +126,11 @@ class Solution:
         """Costs by Einsum, component, tensor and action."""
         return Report(json.loads(_native.to_json(self._problem._native, self._native)))
 
+    @property
+    def resource_usage(self) -> dict[str, float]:
+        """The largest share of each memory that is in use at any time; 0 of an infinite one."""
+        return self.report["peak_occupancy"]
+
     @functools.cached_property
     def svg(self) -> str:
         """A drawing of the LoopTree with trip counts, sizes and energies."""
@@ -214,9 +219,13 @@ class Result:
         return self.best.report
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row for each solution: energy_j, latency_s, edp_js, traffic_words."""
+        """One row for each solution: energy_j, latency_s, edp_js, traffic_words, and what was asked
+        for of resource_usage:MEMORY."""
+        memories = [m.partition(":")[2] for m in self.metrics if m.startswith("resource_usage:")]
         return [{"energy_j": s.energy, "latency_s": s.latency, "edp_js": s.edp,
-                 "traffic_words": s.traffic} for s in self.solutions]
+                 "traffic_words": s.traffic,
+                 **{f"resource_usage:{m}": s.resource_usage.get(m, 0.0) for m in memories}}
+                for s in self.solutions]
 
     def to_frame(self) -> Any:
         """:meth:`rows` as a ``pandas.DataFrame``."""

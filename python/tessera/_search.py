@@ -197,7 +197,8 @@ def map(problem: Problem, metric: str | Sequence[str] = "edp",  # noqa: A001
 
     ``metric``    ``"energy"``, ``"latency"``, ``"edp"``, ``"traffic"``, ``"dynamic_energy"`` or
                   ``"leak_energy"``; two, as
-                  ``["energy", "latency"]``, ask for the Pareto set
+                  ``["energy", "latency"]``, ask for the Pareto set; with them or alone
+                  ``"resource_usage:MEMORY"``, the share of a memory that is in use
     ``mapper``    name of a mapper or search strategy (:func:`mappers`), or a class below
                   :class:`tessera.Strategy`
     ``model``     name of a cost model, or a class below :class:`tessera.CostModel`

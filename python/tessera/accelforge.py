@@ -265,7 +265,8 @@ _SHORTER = {"explore_loop_orders": True, "max_pmapping_templates_per_einsum": fl
             "time_limit_per_pmapping_template": float("inf")}
 
 
-def _options(spec: Any, mapspace: str, on_unsupported: str) -> dict[str, Any]:
+def _options(spec: Any, evaluated: dict[str, Any], mapspace: str,
+             on_unsupported: str) -> dict[str, Any]:
     """``spec.mapper`` in Tessera's words."""
     if on_unsupported not in ("raise", "warn"):
         raise UserError("on_unsupported is 'raise' or 'warn'")
@@ -292,27 +293,44 @@ def _options(spec: Any, mapspace: str, on_unsupported: str) -> dict[str, Any]:
                      imperfect_spatial=_given(
                          given, "explore_imperfect_spatial_loops", False),
                      force_memory_hierarchy_order=given.force_memory_hierarchy_order)
-    return {"metric": _metric(given.metrics, on_unsupported), "mapspace": space, "limits": limits}
+    return {"metric": _metric(given.metrics, evaluated, on_unsupported), "mapspace": space,
+            "limits": limits}
 
 
-def _metric(metrics: Any, on_unsupported: str) -> list[str]:
+def _limited_memories(evaluated: dict[str, Any]) -> list[str]:
+    """Memories whose size is finite for some Einsum."""
+    from accelforge.frontend.arch import Memory
+
+    names: dict[str, None] = {}
+    for spec in evaluated.values():
+        for node in spec.arch.get_nodes_of_type(Memory):
+            if node.size != float("inf"):
+                names[node.name] = None
+    return list(names)
+
+
+def _metric(metrics: Any, evaluated: dict[str, Any], on_unsupported: str) -> list[str]:
     from accelforge import Metrics
 
     known = {"ENERGY_DELAY_PRODUCT": "edp", "ENERGY": "energy", "LATENCY": "latency",
              "DYNAMIC_ENERGY": "dynamic_energy", "LEAK_ENERGY": "leak_energy"}
     asked = [m.name for m in Metrics if m in metrics and m.name]
+    usages = []
+    if "RESOURCE_USAGE" in asked:
+        asked.remove("RESOURCE_USAGE")
+        usages = [f"resource_usage:{name}" for name in _limited_memories(evaluated)]
     for name in asked:
         if name not in known:
-            _refuse(f"metric {name} has no counterpart; there are {', '.join(known)}",
-                    on_unsupported)
+            _refuse(f"metric {name} has no counterpart; there are {', '.join(known)}, "
+                    "RESOURCE_USAGE", on_unsupported)
     found = sorted(known[name] for name in asked if name in known)
-    if not found:
+    if not found and not usages:
         raise Unsupported("no metric of the spec has a counterpart")
     most = ["edp"] if "edp" in found else found[:2]
     if most != found:
         _refuse(f"metrics {', '.join(found)} together have no counterpart; take "
                 f"{' and '.join(most)}", on_unsupported)
-    return most
+    return most + usages
 
 
 def map_spec(spec: Any, einsum_names: list[str] | None = None, *, mapspace: str = "accelforge",
@@ -320,8 +338,9 @@ def map_spec(spec: Any, einsum_names: list[str] | None = None, *, mapspace: str 
              progress: Any = None) -> Result:
     """Maps with the options of ``spec.mapper``. One without counterpart raises
     :class:`Unsupported`, or is told by a warning with ``on_unsupported="warn"``."""
-    options = _options(spec, mapspace, on_unsupported)
-    return _map(to_problem(spec, einsum_names, compat=compat), progress=progress, **options)
+    evaluated = _evaluated(spec)
+    options = _options(spec, evaluated, mapspace, on_unsupported)
+    return _map(_problem(spec, evaluated, einsum_names, compat), progress=progress, **options)
 
 
 def mapping_to_yaml(mapping: Mapping, problem: Problem) -> str:
@@ -337,14 +356,14 @@ def mapping_from_yaml(text: str) -> Mapping:
 def _with_mapping(spec: Any, mapping: Mapping, problem: Problem) -> Any:
     import tempfile
 
-    from accelforge import Mapping as Theirs
+    from accelforge import Mapping as Theirs, Metrics
 
     own = copy.deepcopy(spec)
     with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
         file.write(mapping_to_yaml(mapping, problem))
         file.flush()
         own.mapping = Theirs.from_yaml(file.name, top_key="mapping")
-    own.model.metrics = own.mapper.info_metrics
+    own.model.metrics = own.mapper.info_metrics | own.mapper.metrics & Metrics.RESOURCE_USAGE
     return own
 
 
@@ -383,8 +402,8 @@ def map_workload_to_arch(spec: Any, einsum_names: list[str] | None = None,
                         ("_pmapping_row_filter_function", _pmapping_row_filter_function)):
         if value:
             _refuse(f"{name} has no counterpart; leave it out", on_unsupported)
-    options = _options(spec, mapspace, on_unsupported)
     evaluated = _evaluated(spec)
+    options = _options(spec, evaluated, mapspace, on_unsupported)
     problem = _problem(spec, evaluated, einsum_names, "accelforge")
     result = _map(problem, progress=print_progress or one_pbar_only or None, **options)
     result.best  # raises what there is to say without one

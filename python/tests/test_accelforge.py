@@ -169,14 +169,38 @@ def test_metrics_in_words_of_tessera():
     from tessera import accelforge as bridge
 
     asked = accelforge.Metrics
-    assert bridge._metric(asked.DYNAMIC_ENERGY, "raise") == ["dynamic_energy"]
-    assert bridge._metric(asked.LATENCY | asked.LEAK_ENERGY, "raise") == ["latency", "leak_energy"]
+    def metric(metrics):
+        return bridge._metric(metrics, {}, "raise")
+
+    assert metric(asked.DYNAMIC_ENERGY) == ["dynamic_energy"]
+    assert metric(asked.LATENCY | asked.LEAK_ENERGY) == ["latency", "leak_energy"]
     for several in (asked.ENERGY | asked.LATENCY | asked.LEAK_ENERGY,
                     asked.ENERGY | asked.ENERGY_DELAY_PRODUCT):
         with pytest.raises(bridge.Unsupported, match="together"):
-            bridge._metric(several, "raise")
-    with pytest.raises(bridge.Unsupported, match="RESOURCE_USAGE"):
-        bridge._metric(asked.RESOURCE_USAGE, "raise")
+            metric(several)
+    with pytest.raises(bridge.Unsupported, match="ACTIONS"):
+        metric(asked.ACTIONS)
+
+
+def test_usage_of_memories(spec):
+    import accelforge
+
+    from tessera import accelforge as bridge
+
+    spec.mapper.metrics = accelforge.Metrics.ENERGY | accelforge.Metrics.RESOURCE_USAGE
+    result = bridge.map_spec(spec)
+    assert result.status == "optimal"
+    assert result.metrics == ["energy", "resource_usage:Buffer"]
+    told = bridge.map_workload_to_arch(spec, print_progress=False)
+    assert len(told.data) == len(result.solutions) > 2
+    for ours, energy, used in zip(result.solutions, told.energy(),
+                                  told.resource_usage()["Buffer"]):
+        assert (ours.energy, ours.resource_usage["Buffer"]) == pytest.approx((energy, used),
+                                                                             rel=1e-6)
+    own = accelforge.mapper.FFM.map_workload_to_arch(spec, print_progress=False)
+    for energy, used in zip(own.energy(), own.resource_usage()["Buffer"]):
+        assert any(s.energy <= energy * (1 + 1e-6) and
+                   s.resource_usage["Buffer"] <= used * (1 + 1e-6) for s in result.solutions)
 
 
 def test_what_has_no_counterpart_is_named(spec):

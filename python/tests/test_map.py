@@ -34,6 +34,10 @@ def same(result, document):
     (("eyeriss", "mobilenet-28", {}), {"metric": "energy"}, ["--metric", "energy"]),
     (("simba", "matmuls", {"N_EINSUMS": 2}), {"metric": ["energy", "latency"]},
      ["--metric", "energy,latency"]),
+    (("simba", "matmuls", {"N_EINSUMS": 2}), {"metric": ["resource_usage:GlobalBuffer", "energy"]},
+     ["--metric", "resource_usage:GlobalBuffer,energy"]),
+    (("snowcat", "matmuls", {}), {"metric": "resource_usage:GlobalBuffer"},
+     ["--metric", "resource_usage:GlobalBuffer"]),
     (("simba", "matmuls", {"N_EINSUMS": 2}), {"mapspace": "accelforge"},
      ["--mapspace", "accelforge"]),
     (("simba", "three-matmuls", {}), {"metric": "traffic", "mapspace": MapSpace(unfused=True)},
@@ -50,6 +54,20 @@ def same(result, document):
 ])
 def test_equals_the_command_line(program, problem, options, words):
     same(tessera.map(Problem.load(*problem), **options), program(*arguments(*problem), *words))
+
+
+def test_usage_of_a_memory():
+    problem = Problem.load("simba", "matmuls", {"N_EINSUMS": 2})
+    result = tessera.map(problem, ["energy", "resource_usage:GlobalBuffer"])
+    rows = result.rows()
+    used = [row["resource_usage:GlobalBuffer"] for row in rows]
+    assert len(rows) > 1 and used == sorted(used, reverse=True)
+    assert used == [s.resource_usage.get("GlobalBuffer", 0.0) for s in result.solutions]
+    assert result.energy == tessera.map(problem, "energy").energy
+    with pytest.raises(tessera.UserError, match="no memory of limited size.*GlobalBuffer"):
+        tessera.map(problem, "resource_usage:MainMemory")
+    with pytest.raises(tessera.UserError, match="resource_usage:MEMORY"):
+        tessera.map(problem, "resource_usage")
 
 
 def test_text_and_dictionary_are_the_file(program):

@@ -32,6 +32,8 @@ def run_cells(notebook):
 def test_runs(path):
     notebook = json.loads(path.read_text())
     assert all(not cell.get("outputs") for cell in notebook["cells"]), "outputs are not kept"
+    if path.stem == "accelforge":
+        pytest.importorskip("accelforge")
     try:
         import nbclient
         import nbformat
@@ -42,5 +44,5 @@ def test_runs(path):
 
 
 def test_they_are_there():
-    assert len(list(FOLDER.glob("*.ipynb"))) >= 3
+    assert len(list(FOLDER.glob("*.ipynb"))) >= 4
     assert tessera.__version__

@@ -21,6 +21,20 @@ std::optional<double> Result::gap() const {
     return api::gap(*this, metrics);
 }
 
+std::string usage_metric(const std::string& memory) {
+    return "resource_usage:" + memory;
+}
+
+std::optional<std::string> memory_of_usage(const std::string& metric) {
+    static const std::string prefix = usage_metric("");
+    return metric.starts_with(prefix) ? std::optional(metric.substr(prefix.size())) : std::nullopt;
+}
+
+double resource_usage(const model::Report& report, const std::string& memory) {
+    const auto found = report.peak_occupancy.find(memory);
+    return found == report.peak_occupancy.end() ? 0 : found->second;
+}
+
 Result map(const Problem& problem, const Options& options) {
     return Session(problem, options).search();
 }

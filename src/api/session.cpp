@@ -1,7 +1,8 @@
 // Map:
 //   components_of()   names and knobs of Options
 //   objection()       what the independent checker says of a mapping
-//   run_mapper()      the mapper's answer, traffic served as another metric
+//   searched()        the mapper's answer, traffic served as another metric
+//   run_mapper()      the same, or the Pareto set over the usage of memories
 //   Reporting         Options::progress
 #include "tessera/session.hpp"
 
@@ -17,6 +18,7 @@
 #include "telemetry/sampler.hpp"
 #include "tessera/model/pipelines.hpp"
 #include "tessera/search/open_space.hpp"
+#include "usage_front.hpp"
 #include "why_infeasible.hpp"
 
 namespace tessera {
@@ -144,10 +146,13 @@ mapper::Result searched(mapper::Mapper& mapper, const model::Problem& problem,
     }
 }
 
-mapper::Result run_mapper(mapper::Mapper& mapper, const model::Problem& problem,
-                          const model::CostModel& model, const mapper::Options& settings) {
+mapper::Result run_mapper(const api::Search& search, const model::Problem& problem,
+                          const model::CostModel& model, const mapper::Options& settings,
+                          const UsageGoals& usage) {
     const auto start = std::chrono::steady_clock::now();
-    mapper::Result result = searched(mapper, problem, model, settings);
+    mapper::Result result = usage.memories.empty()
+                                ? search(problem, settings)
+                                : api::usage_front(problem, model, settings, usage, search);
     if (result.status == mapper::Status::infeasible) {
         const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
         api::explain_infeasible(problem, model, settings, spent.count(), result);
@@ -267,6 +272,7 @@ Session::Session(const Problem& problem, const Options& options)
     for (std::size_t i = 0; i < options.start.size(); ++i) {
         begin_with(options.start[i], "Options::start, mapping " + std::to_string(i + 1));
     }
+    minimise_usage(options.usage);
 }
 
 mapper::Solution Session::member(const mapping::Mapping& mapping, const std::string& name) const {
@@ -299,6 +305,11 @@ mapper::Solution Session::member(const mapping::Mapping& mapping, const std::str
 
 void Session::begin_with(const mapping::Mapping& mapping, const std::string& name) {
     settings_.start.push_back(member(mapping, name));
+}
+
+void Session::minimise_usage(UsageGoals goals) {
+    api::check_usage(problem_, settings_.budget, goals);
+    usage_ = std::move(goals);
 }
 
 model::Report Session::judge(const mapping::Mapping& mapping) const {
@@ -358,8 +369,10 @@ Result Session::search(const Turn& turn) const {
     if (turn.recorder != nullptr) {
         settings.progress = [&](const std::string& line) { turn.recorder->log(line); };
     }
-    const auto mapper = components_.make_mapper();
-    Result result{run_mapper(*mapper, problem_, *model_, settings), settings_.metrics};
+    const api::Search once = [&](const model::Problem& problem, const mapper::Options& how) {
+        return searched(*components_.make_mapper(), problem, *model_, how);
+    };
+    Result result{run_mapper(once, problem_, *model_, settings, usage_), settings_.metrics, usage_};
     judge(result);
     return result;
 }

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 
+#include "arch/limited_memory.hpp"
 #include "arch/path_builder.hpp"
 #include "base/data_path.hpp"
 #include "spec/quantities.hpp"
@@ -14,14 +16,35 @@
 
 namespace tessera::arch {
 
+/// A memory of another architecture that may be filled in part only.
+struct LimitedMemory {
+    Architecture whole;
+    std::string name;
+    double share = 1;
+};
+
 struct Architecture::Impl {
+    std::optional<LimitedMemory> limited;           ///< then all else is empty
     std::map<std::string, Architecture> of_einsum;  ///< with the values of `per_einsum`
     spec::Document document;
     spec::Defines defines;
     std::vector<TreeNode> tree;
     bool lists_operations = false;          ///< of some compute
     const spec::Node* variables = nullptr;  ///< `arch.variables`, inside document
+
+    static Architecture limit(const Architecture& given, const std::string& memory, double share) {
+        auto impl = std::make_shared<Impl>();
+        impl->limited.emplace(given, memory, share);
+        Architecture result = given;
+        result.impl_ = std::move(impl);
+        return result;
+    }
 };
+
+Architecture with_limited_memory(const Architecture& given, const std::string& memory,
+                                 double share) {
+    return Architecture::Impl::limit(given, memory, share);
+}
 
 namespace {
 
@@ -124,6 +147,13 @@ Architecture::Architecture(spec::Node root, std::map<std::string, std::string> d
 
 Path Architecture::path(const workload::Workload& workload, int einsum, const std::string& compute,
                         Compat compat) const {
+    if (impl_->limited) {
+        Path path = impl_->limited->whole.path(workload, einsum, compute, compat);
+        if (const int at = path.find_level(impl_->limited->name); at >= 0) {
+            path.levels[static_cast<std::size_t>(at)].size_bits *= impl_->limited->share;
+        }
+        return path;
+    }
     const auto own = impl_->of_einsum.find(workload.einsums[static_cast<std::size_t>(einsum)].name);
     if (own != impl_->of_einsum.end()) {
         return own->second.path(workload, einsum, compute, compat);
@@ -165,6 +195,9 @@ void unless_of_workload(const Evaluation& evaluation) {
 }  // namespace
 
 void Architecture::check_values() const {
+    if (impl_->limited) {
+        return impl_->limited->whole.check_values();
+    }
     spec::Symbols symbols = impl_->document.variables.child();
     spec::bind_variables(impl_->variables, impl_->defines, symbols);
     const ComponentValues values(impl_->tree, symbols);

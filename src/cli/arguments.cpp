@@ -6,10 +6,10 @@
 #include <cmath>
 #include <optional>
 #include <ostream>
-#include <sstream>
 #include <stdexcept>
 #include <utility>
 
+#include "cli/answer/usage_goals.hpp"
 #include "cli/run/given.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/spec/position.hpp"
@@ -323,10 +323,17 @@ std::vector<mapper::Metric> Arguments::metrics() const {
     for (const std::string& name : names) {
         expected += name + ", ";
     }
-    expected += "or two as energy,latency";
+    expected += "or two as energy,latency; for tessera map resource_usage:MEMORY, too";
     std::vector<mapper::Metric> result;
-    std::istringstream list(text("metric"));
-    for (std::string name; std::getline(list, name, ',');) {
+    const UsageGoals usage = usage_goals(*this);
+    for (const std::string& name : listed_metrics(*this)) {
+        if (memory_of_usage(name) && command_ != "map") {
+            fail("metric", name,
+                 "another one: the usage of memories is a metric of tessera map alone");
+        }
+        if (memory_of_usage(name)) {
+            continue;
+        }
         const mapper::MetricFacts* const found = mapper::find_metric(name);
         if (found == nullptr) {
             fail("metric", name, expected, names);
@@ -337,15 +344,19 @@ std::vector<mapper::Metric> Arguments::metrics() const {
         }
         result.push_back(metric);
     }
+    if (usage.alone) {
+        result.push_back(mapper::Metric::energy);
+    }
     const bool edp = std::find(result.begin(), result.end(), mapper::Metric::edp) != result.end();
     if (result.empty() || text("metric").back() == ',') {
         fail("metric", text("metric"), expected);
     }
     if (edp && result.size() > 1) {
-        fail("metric", text("metric"), "edp alone: it is the product of the other two");
+        fail("metric", text("metric"),
+             "edp alone of these three: it is the product of the other two");
     }
     if (result.size() > 2) {
-        fail("metric", text("metric"), "at most two metrics");
+        fail("metric", text("metric"), "at most two metrics besides resource_usage:MEMORY");
     }
     return result;
 }

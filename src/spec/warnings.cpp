@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <set>
+#include <utility>
 
 #include "base/printable.hpp"
 
@@ -14,8 +16,9 @@ thread_local HeardWarnings* hears = nullptr;
 /// A key of a section that configures AccelForge.
 struct Setting {
     const char* key;
-    const char* standard;  ///< the value that is the same here; empty: none is
-    const char* instead;   ///< "--option", whose value is that of the key; or a sentence
+    const char* standard;   ///< the value that is the same here; empty: none is
+    const char* instead;    ///< "--option", whose value is that of the key; or a sentence
+    const char* unit = "";  ///< that the option asks for
 };
 
 const std::vector<Setting>& mapper_settings() {
@@ -23,9 +26,9 @@ const std::vector<Setting>& mapper_settings() {
         {"metrics", "", "--metric"},
         {"max_fused_loops", "inf", "--max-fused-loops"},
         {"max_fused_loops_per_rank_variable", "1", "--max-fused-loops-per-rank-variable"},
-        {"time_limit", "inf", "--max-time"},
+        {"time_limit", "inf", "--max-time", "s"},
         {"time_limit_per_pmapping_template", "inf", "--max-time limits the whole search"},
-        {"memory_limit", "inf", "--max-memory"},
+        {"memory_limit", "inf", "--max-memory", "B"},
         {"memory_limit_per_process", "inf", "--max-memory"},
         {"explore_imperfect_temporal_loops", "False", "--imperfect-temporal switches it on"},
         {"explore_imperfect_spatial_loops", "False", "--imperfect-spatial switches it on"},
@@ -34,7 +37,7 @@ const std::vector<Setting>& mapper_settings() {
         {"info_metrics", "", "reports have all metrics"},
         {"explore_loop_orders", "True", "all loop orders are searched"},
         {"max_pmapping_templates_per_einsum", "inf", "all templates are searched"},
-        {"objective_tolerance", "0", "the optimum is searched; --max-gap ends a search before it"},
+        {"objective_tolerance", "0", "the optimum is searched; --gap ends a search before it"},
         {"resource_usage_tolerance", "0", "the optimum is searched"},
         {"tiling_coarseness", "1", "all tile shapes are searched"},
         {"max_loops_per_spatial_dimension", "inf", "'loop_bounds' of the dimension says it"},
@@ -69,20 +72,42 @@ std::string lower_case(std::string text) {
     return text;
 }
 
+/// The names in a text such as "Metrics.ENERGY | Metrics.LATENCY", in small letters.
+std::set<std::string> names_in(const std::string& text) {
+    std::set<std::string> names;
+    std::string name;
+    for (const char c : lower_case(text) + " ") {
+        const bool part = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+        if (!part && !name.empty()) {
+            names.insert(std::exchange(name, ""));
+        }
+        name += part ? std::string(1, c) : "";
+    }
+    return names;
+}
+
 /// `--metric energy,latency` for `ENERGY | LATENCY`, in the words of the option; else its name.
 std::string metric_option(const Node& value) {
-    std::string text = lower_case(value.text);
+    static const std::pair<const char*, const char*> words[] = {
+        {"energy_delay_product", "edp"},
+        {"edp", "edp"},
+        {"energy", "energy"},
+        {"latency", "latency"},
+        {"dynamic_energy", "dynamic_energy"},
+        {"leak_energy", "leak_energy"},
+        {"resource_usage", "resource_usage:MEMORY"}};
+    std::string text = value.text;
     for (const Node& item : value.items) {
-        text += " " + lower_case(item.text);
+        text += " " + item.text;
     }
-    const auto has = [&](const char* word) { return text.find(word) != std::string::npos; };
-    if (has("delay") || has("edp")) {
-        return "--metric edp";
+    const std::set<std::string> asked = names_in(text);
+    std::string metrics;
+    for (const auto& [theirs, ours] : words) {
+        if (asked.contains(theirs)) {
+            metrics += (metrics.empty() ? " " : ",") + std::string(ours);
+        }
     }
-    const std::string latency = has("latency") ? "latency" : "";
-    const std::string energy = has("energy") ? "energy" : "";
-    return "--metric" + std::string(latency.empty() && energy.empty() ? "" : " ") + energy +
-           (latency.empty() || energy.empty() ? "" : ",") + latency;
+    return "--metric" + metrics;
 }
 
 std::string remedy(const Setting& setting, const Node& value) {
@@ -93,7 +118,8 @@ std::string remedy(const Setting& setting, const Node& value) {
     if (instead.rfind("--", 0) == 0 && instead.find(' ') == std::string::npos) {
         const bool plain = value.is_scalar() && value.text.size() <= 20;
         const bool none = lower_case(value.text) == "inf";
-        return "give " + instead + (plain ? " " + (none ? "unlimited" : value.text) : "");
+        return "give " + instead +
+               (plain ? " " + (none ? "unlimited" : value.text + setting.unit) : "");
     }
     return instead;
 }

@@ -14,6 +14,13 @@ Outcome map(const std::string& metric, const Args& more = {}) {
                          more));
 }
 
+/// Two products whose matrices go through the buffer.
+Outcome chain(const std::string& metric, const Args& more = {}) {
+    return invoke(joined({"map", "-a", "simba", "-w", "matmuls", "-D", "N_EINSUMS=2", "-D", "M=8",
+                          "-D", "KN=8", "--threads", "1", "-q", "--json", "--metric", metric},
+                         more));
+}
+
 double value(const Outcome& outcome, const char* key, std::size_t mapping = 0) {
     BOOST_REQUIRE_MESSAGE(outcome.code == 0, outcome.err);
     BOOST_TEST(outcome.json()["status"] == "optimal");
@@ -77,4 +84,58 @@ BOOST_AUTO_TEST_CASE(parts_of_the_energy_are_columns_and_metrics_of_strategies) 
                value(map("dynamic_energy"), "dynamic_energy_j") * (1 - rounding));
     BOOST_TEST(map("edp,dynamic_energy").code == 2);
     BOOST_TEST(map("energy,latency,leak_energy").code == 2);
+}
+
+BOOST_AUTO_TEST_CASE(the_usage_of_a_memory_goes_with_other_metrics_or_alone) {
+    const Outcome front = chain("energy,resource_usage:GlobalBuffer");
+    BOOST_REQUIRE_MESSAGE(front.code == 0, front.err);
+    BOOST_TEST(front.json()["metric"] == "energy,resource_usage:GlobalBuffer");
+    BOOST_TEST(front.json()["gap"] == 0);
+    BOOST_TEST(front.json()["bound"].empty());
+    const Json mappings = front.json()["mappings"];
+    BOOST_TEST_REQUIRE(mappings.size() > 1u);
+    const auto used = [](const Json& mapping) {
+        return mapping["peak_occupancy"].value("GlobalBuffer", 0.0);
+    };
+    BOOST_TEST(used(mappings.front()) > used(mappings.back()));
+    BOOST_TEST(mappings.front()["energy_j"].get<double>() == value(chain("energy"), "energy_j"),
+               boost::test_tools::tolerance(rounding));
+    const Outcome alone = chain("resource_usage:GlobalBuffer");
+    BOOST_REQUIRE_MESSAGE(alone.code == 0, alone.err);
+    BOOST_TEST(alone.json()["metric"] == "resource_usage:GlobalBuffer");
+    BOOST_TEST(alone.json()["mappings"].size() == 1u);
+    BOOST_TEST(used(alone.json()["mappings"][0]) == used(mappings.back()));
+    const Outcome told = invoke({"map", "-a", "simba", "-w", "matmuls", "-D", "M=8", "-D", "KN=8",
+                                 "-q", "--metric", "resource_usage:GlobalBuffer,edp"});
+    BOOST_TEST(told.prints("usage of GlobalBuffer"), told.out);
+    BOOST_TEST(told.prints("Complete Pareto set for edp,resource_usage:GlobalBuffer"), told.out);
+}
+
+BOOST_AUTO_TEST_CASE(the_usage_of_a_memory_is_refused_where_it_means_nothing) {
+    BOOST_TEST(map("energy,resource_usage:Nothing").says("no memory of limited size"));
+    BOOST_TEST(map("energy,resource_usage:GlobalBuffer", {"--gap", "0.1"}).says("--gap"));
+    BOOST_TEST(map("energy,latency,traffic,resource_usage:GlobalBuffer").says("at most two"));
+    for (const char* command : {"sweep", "compare"}) {
+        const Outcome refused = invoke(
+            {command, "-a", "eyeriss", "-w", "matmuls", "--metric", "resource_usage:GlobalBuffer"});
+        BOOST_TEST(refused.code == 2);
+        BOOST_TEST(refused.says("tessera map alone"), refused.err);
+    }
+}
+
+// Each mapping of a set is a file that AccelForge reads, or has one beside it.
+BOOST_AUTO_TEST_CASE(every_mapping_of_a_set_is_written_for_accelforge) {
+    const Folder folder;
+    const Outcome set = chain("energy,resource_usage:GlobalBuffer", {"-o", folder.at("run")});
+    BOOST_REQUIRE_MESSAGE(set.code == 0, set.err);
+    const std::size_t n = set.json()["mappings"].size();
+    BOOST_TEST_REQUIRE(n > 1u);
+    for (std::size_t i = 1; i <= n; ++i) {
+        const std::string name = i == 1 ? "run/mapping" : "run/mapping-" + std::to_string(i);
+        const std::string yaml = folder.read(name + ".yaml");
+        BOOST_TEST(!yaml.empty());
+        const bool has = folder.has(name + ".accelforge.yaml");
+        BOOST_TEST((has || yaml.find("einsums:") == std::string::npos), yaml);
+    }
+    BOOST_TEST(!folder.has("run/mapping-" + std::to_string(n + 1) + ".yaml"));
 }

@@ -10,6 +10,7 @@
 
 #include "base/memory_reserve.hpp"
 #include "base/units.hpp"
+#include "cli/answer/usage_goals.hpp"
 #include "cli/output.hpp"
 #include "cli/run/map_options.hpp"
 #include "cli/table.hpp"
@@ -79,15 +80,16 @@ std::string bound_text(const mapper::Result& result, const mapper::Options& sett
 }
 
 std::string sentence(const mapper::Result& result, const mapper::Options& settings,
-                     const arch::Architecture& architecture) {
-    const std::string names = metric_names(settings.metrics);
+                     const UsageGoals& usage, const arch::Architecture& architecture) {
+    const std::string names = metric_names(settings.metrics, usage);
     if (result.status != mapper::Status::optimal) {
         return "Not proven optimal: " + ending(result.stopped_by) + "." +
                bound_text(result, settings, architecture);
     }
-    return settings.metrics.size() > 1
-               ? "Complete Pareto set for " + names +
-                     ": no mapping of this space is better by both."
+    const std::size_t several = (usage.alone ? 0 : settings.metrics.size()) + usage.memories.size();
+    return several > 1
+               ? "Complete Pareto set for " + names + ": no mapping of this space is better by " +
+                     (several > 2 ? "all." : "both.")
                : "Proven optimal for " + names + later_text(result.later, architecture) +
                      ": no mapping of this space is better.";
 }
@@ -182,8 +184,9 @@ std::string later_text(const std::optional<mapper::LaterMetric>& later,
 }
 
 void print_proof(std::ostream& out, const mapper::Result& result, const mapper::Options& settings,
-                 const Measured& measured, const arch::Architecture& architecture) {
-    print_line(out, sentence(result, settings, architecture), 2);
+                 const UsageGoals& usage, const Measured& measured,
+                 const arch::Architecture& architecture) {
+    print_line(out, sentence(result, settings, usage, architecture), 2);
     print_line(out, "  Space: " + where(result, settings, measured.mapper) + ".", 4);
     if (result.status != mapper::Status::optimal) {
         print_advice(out, advice(result, settings, measured));

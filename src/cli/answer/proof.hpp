@@ -6,7 +6,7 @@
 #include <string>
 
 #include "tessera/arch/architecture.hpp"
-#include "tessera/mapper/mapper.hpp"
+#include "tessera/library.hpp"
 
 namespace tessera::cli {
 
@@ -30,6 +30,7 @@ struct Measured {
 
 /// One sentence of what is proven, the space that it holds for, and what to try if nothing is.
 void print_proof(std::ostream& out, const mapper::Result& result, const mapper::Options& settings,
-                 const Measured& measured, const arch::Architecture& architecture);
+                 const UsageGoals& usage, const Measured& measured,
+                 const arch::Architecture& architecture);
 
 }  // namespace tessera::cli

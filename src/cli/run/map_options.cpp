@@ -39,7 +39,8 @@ void add_search_options(options::Description& description) {
         ("metric", text("edp", "METRIC"),
          "what is minimised: energy, latency, edp, traffic (words read from and written to the "
          "outermost memory), dynamic_energy, leak_energy, or the Pareto set of two, as in "
-         "energy,latency");
+         "energy,latency; of map also resource_usage:MEMORY, the share of a memory that is in "
+         "use, alone or with these");
     add_mapspace_options(description);
     description.add_options()  //
         ("compat", text("none", "MODEL"),

@@ -6,6 +6,7 @@
 #include "base/printable.hpp"
 #include "base/units.hpp"
 #include "cli/answer/proof.hpp"
+#include "cli/answer/usage_goals.hpp"
 #include "cli/cli.hpp"
 #include "cli/output.hpp"
 #include "cli/table.hpp"
@@ -54,7 +55,8 @@ io::Json search_json(const mapper::Result& result, const mapper::Options& settin
 }
 
 void print_pareto_set(std::ostream& out, const arch::Architecture& architecture,
-                      const mapper::Result& result, const std::vector<mapper::Metric>& metrics) {
+                      const mapper::Result& result, const std::vector<mapper::Metric>& metrics,
+                      const std::vector<std::string>& memories) {
     std::vector<mapper::Metric> others = metrics;
     std::erase_if(others, [](mapper::Metric metric) {
         return metric == mapper::Metric::energy || metric == mapper::Metric::latency;
@@ -62,6 +64,9 @@ void print_pareto_set(std::ostream& out, const arch::Architecture& architecture,
     std::vector<std::vector<std::string>> rows = {{"  mapping", "energy", "latency", "EDP"}};
     for (const mapper::Metric metric : others) {
         rows.front().push_back(metric_name(metric));
+    }
+    for (const std::string& memory : memories) {
+        rows.front().push_back("usage of " + base::one_line(memory));
     }
     for (std::size_t i = 0; i < result.solutions.size(); ++i) {
         const model::Report& report = result.solutions[i].report;
@@ -72,6 +77,9 @@ void print_pareto_set(std::ostream& out, const arch::Architecture& architecture,
         for (const mapper::Metric metric : others) {
             rows.back().push_back(base::quantity(mapper::metric_value(metric, report),
                                                  metric_unit(architecture, metric)));
+        }
+        for (const std::string& memory : memories) {
+            rows.back().push_back(base::percent(resource_usage(report, memory)));
         }
     }
     out << "Pareto set:\n";
@@ -117,12 +125,12 @@ std::vector<io::Description> descriptions(const model::Problem& problem,
 }
 
 io::Json document(const mapper::Result& result, const std::vector<io::Description>& described,
-                  const mapper::Options& settings, double wall_s) {
+                  const mapper::Options& settings, const UsageGoals& usage, double wall_s) {
     io::Json root;
     root["schema_version"] = io::schema_version;
     const bool nothing = result.solutions.empty() && result.status == mapper::Status::feasible;
     root["status"] = nothing ? "unknown" : status_name(result.status);
-    root["metric"] = metric_names(settings.metrics);
+    root["metric"] = metric_names(settings.metrics, usage);
     root["mappings"] = io::Json::array();
     for (std::size_t i = 0; i < described.size(); ++i) {
         const mapper::Solution& solution = result.solutions[i];
@@ -172,7 +180,7 @@ void print(std::ostream& out, const model::Problem& problem, const mapper::Resul
     print_summary(out, architecture, best);
     print_summary_tables(out, architecture, best.summary, asked.tables);
     if (result.solutions.size() > 1) {
-        print_pareto_set(out, architecture, result, asked.settings.metrics);
+        print_pareto_set(out, architecture, result, asked.settings.metrics, asked.usage.memories);
     }
     print_search(out, result, asked);
     if (!result.reasons.empty()) {
@@ -181,7 +189,7 @@ void print(std::ostream& out, const model::Problem& problem, const mapper::Resul
     for (const std::string& reason : result.reasons) {
         print_line(out, "  " + base::one_line(reason), 4);
     }
-    print_proof(out, result, asked.settings, asked.measured, architecture);
+    print_proof(out, result, asked.settings, asked.usage, asked.measured, architecture);
 }
 
 std::map<std::string, std::string> run_files(const model::Problem& problem,

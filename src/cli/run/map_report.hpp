@@ -19,7 +19,7 @@ std::vector<io::Description> descriptions(const model::Problem& problem,
 
 /// The document of --json.
 io::Json document(const mapper::Result& result, const std::vector<io::Description>& described,
-                  const mapper::Options& settings, double wall_s);
+                  const mapper::Options& settings, const UsageGoals& usage, double wall_s);
 
 /// result.json: what every run of the same command ends with, byte by byte. Times, memory and the
 /// counts that threads share by chance are in status.json.
@@ -28,6 +28,7 @@ io::Json stored_document(io::Json document);
 /// How a search was asked for, and what is to be printed of it.
 struct Asked {
     const mapper::Options& settings;
+    const UsageGoals& usage;
     const Measured& measured;
     const SummaryTables& tables;
     bool tree = false;  ///< the LoopTree, too

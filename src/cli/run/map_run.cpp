@@ -12,6 +12,7 @@
 
 #include "base/memory_reserve.hpp"
 #include "base/printable.hpp"
+#include "cli/answer/usage_goals.hpp"
 #include "cli/cli.hpp"
 #include "cli/inputs.hpp"
 #include "cli/output.hpp"
@@ -88,6 +89,7 @@ public:
             session_->begin_with(given_mapping(file, {}, problem(), err),
                                  "--start " + base::one_line(file));
         }
+        session_->minimise_usage(usage_goals(arguments));
         turn_ = session_->turn();
     }
 
@@ -166,6 +168,10 @@ private:
         return session_->settings();
     }
 
+    bool one_metric() const {
+        return settings().metrics.size() == 1 && session_->usage().memories.empty();
+    }
+
     double wall_s() const {
         return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
     }
@@ -215,7 +221,7 @@ private:
     /// The best mapping of the run that is resumed, if there is one.
     void restore() {
         const std::string yaml = folder_->read("mapping.yaml");
-        if (yaml.empty() || settings().metrics.size() != 1) {
+        if (yaml.empty() || !one_metric()) {
             return;
         }
         try {
@@ -254,7 +260,7 @@ private:
         for (const std::string& yaml : mappings) {
             result.solutions.push_back(evaluated(yaml));
         }
-        if (settings().metrics.size() == 1 && std::isfinite(live_->recorder().bound())) {
+        if (one_metric() && std::isfinite(live_->recorder().bound())) {
             result.bound = live_->recorder().bound();
         }
         result.statistics.evaluated = live_->recorder().evaluated();
@@ -282,7 +288,7 @@ private:
     /// Output, then files, which may fail; exit code.
     int deliver(const mapper::Result& result, bool cut) {
         const std::vector<io::Description> described = descriptions(problem(), result);
-        io::Json json = document(result, described, settings(), wall_s());
+        io::Json json = document(result, described, settings(), session_->usage(), wall_s());
         json["guessed_roles"] = guessed_lines(inputs_->guessed_roles);
         put_names(json, *inputs_, arguments_, session_->components());
         const bool memory = result.stopped_by == base::out_of_memory;
@@ -290,7 +296,8 @@ private:
             out_ << io::dumped(json);
         } else if (!result.solutions.empty()) {
             print(out_, problem(), result, described.front(),
-                  {settings(), measured(), tables_, arguments_.flag("tree"), wall_s()});
+                  {settings(), session_->usage(), measured(), tables_, arguments_.flag("tree"),
+                   wall_s()});
         }
         out_.flush();
         if (result.solutions.empty()) {

@@ -1,6 +1,7 @@
 // Options of run control: limits and views.
 #include <iostream>
 
+#include "cli/answer/usage_goals.hpp"
 #include "dashboard/terminal.hpp"
 #include "live_run.hpp"
 
@@ -57,7 +58,8 @@ base::Budget budget(const Arguments& arguments) {
         result.gap = arguments.number("gap", 1, "a fraction above 0 and below 1, as 0.01");
     }
     const bool scalar = result.target.has_value() || result.gap > 0;
-    if (scalar && arguments.has("metric") && arguments.metrics().size() > 1) {
+    if (scalar && arguments.has("metric") &&
+        (arguments.metrics().size() > 1 || !usage_goals(arguments).memories.empty())) {
         arguments.refuse(arguments.has("gap") ? "gap" : "target",
                          "a single --metric: a Pareto set has none");
     }

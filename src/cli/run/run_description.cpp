@@ -8,6 +8,7 @@
 
 #include "base/directory.hpp"
 #include "cli/answer/proof.hpp"
+#include "cli/answer/usage_goals.hpp"
 #include "cli/cli.hpp"
 #include "cli/output.hpp"
 #include "io/json_text.hpp"
@@ -69,7 +70,7 @@ io::Json options_json(const mapper::Options& settings, const Arguments& argument
                       const tessera::Components& components, arch::Compat compat) {
     const mapspace::MapSpaceOptions& space = settings.mapspace;
     io::Json result = {
-        {"metric", metric_names(settings.metrics)},
+        {"metric", metric_names(settings.metrics, usage_goals(arguments))},
         {"mapper", components.mapper},
         {"strategy",
          components.strategy.empty() ? io::Json(nullptr) : io::Json(components.strategy)},
