@@ -142,6 +142,7 @@ PrintableOutput::Buffer::~Buffer() {
 
 bool PrintableOutput::Buffer::put(std::string_view text) {
     const std::lock_guard guard(lock_);
+    used_ = true;
     // Most text, without a copy: what was found can be told when there is no memory for one.
     const bool plain = std::all_of(text.begin(), text.end(),
                                    [](char c) { return c == '\n' || (c >= ' ' && c <= '~'); });

@@ -2,13 +2,13 @@
 #include <ostream>
 #include <sstream>
 
+#include "base/units.hpp"
 #include "cli/cli.hpp"
 #include "cli/commands.hpp"
 #include "cli/inputs.hpp"
 #include "cli/output.hpp"
 #include "io/json_text.hpp"
 #include "io/report_json.hpp"
-#include "io/units.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/mapping/pmapping.hpp"
 #include "tessera/spec/position.hpp"
@@ -61,9 +61,9 @@ io::Json workload_json(const workload::Workload& workload) {
 }
 
 void print_workload(std::ostream& out, const workload::Workload& workload) {
-    out << "workload " << workload.name << ": " << io::counted(workload.einsums.size(), "Einsum")
-        << ", " << io::counted(workload.tensors.size(), "tensor") << ", "
-        << io::counted(workload.rank_variables.size(), "rank variable") << "\n";
+    out << "workload " << workload.name << ": " << base::counted(workload.einsums.size(), "Einsum")
+        << ", " << base::counted(workload.tensors.size(), "tensor") << ", "
+        << base::counted(workload.rank_variables.size(), "rank variable") << "\n";
     std::vector<std::vector<std::string>> rows;
     for (const workload::Einsum& einsum : workload.einsums) {
         std::string bounds, tensors;
@@ -107,9 +107,9 @@ struct MappingCounts {
 
 void print_mapping(std::ostream& out, const mapping::Mapping& mapping) {
     const MappingCounts n(mapping.root);
-    out << "mapping: " << io::counted(n.einsums, "Einsum") << ", "
-        << io::counted(n.temporal, "temporal loop") << ", "
-        << io::counted(n.spatial, "spatial loop") << ", " << io::counted(n.holders, "holder")
+    out << "mapping: " << base::counted(n.einsums, "Einsum") << ", "
+        << base::counted(n.temporal, "temporal loop") << ", "
+        << base::counted(n.spatial, "spatial loop") << ", " << base::counted(n.holders, "holder")
         << "\n";
 }
 

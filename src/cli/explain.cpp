@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "api/search.hpp"
+#include "base/units.hpp"
 #include "cli/cli.hpp"
 #include "cli/commands.hpp"
 #include "cli/inputs.hpp"
@@ -13,7 +14,6 @@
 #include "cli/run/map_options.hpp"
 #include "io/json_text.hpp"
 #include "io/report_json.hpp"
-#include "io/units.hpp"
 #include "mapspace/legality_rules.hpp"
 #include "tessera/mapspace/legality.hpp"
 #include "tessera/model/latency_parts.hpp"
@@ -134,7 +134,7 @@ io::Json latency_json(const model::Report& report) {
 }
 
 void print_latency(const model::Report& report, std::ostream& out) {
-    out << "latency " << io::quantity(report.latency_s(), "s") << "\n";
+    out << "latency " << base::quantity(report.latency_s(), "s") << "\n";
     for (const model::LatencyPart& part : model::latency_parts(report)) {
         out << "  " << model::latency_text(report, part) << "\n";
     }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <ostream>
 
+#include "base/units.hpp"
 #include "cli/cli.hpp"
 #include "cli/commands.hpp"
 #include "cli/inputs.hpp"
@@ -12,7 +13,6 @@
 #include "cli/run/stored_run.hpp"
 #include "cli/summary.hpp"
 #include "io/json_text.hpp"
-#include "io/units.hpp"
 #include "tessera/workload/workload.hpp"
 
 namespace tessera::cli {
@@ -87,11 +87,11 @@ std::vector<std::string> row(const model::EinsumReport& einsum,
     return {
         "  " + einsum.einsum,
         component.component,
-        io::quantity(dynamic, unit(architecture, "J")),
-        io::quantity(component.leak_j, unit(architecture, "J")),
-        component.has_latency ? io::quantity(component.latency_s, unit(architecture, "s")) : "-",
-        io::plain(actions, ""),
-        occupied ? io::percent(occupancy) : "-"};
+        base::quantity(dynamic, unit(architecture, "J")),
+        base::quantity(component.leak_j, unit(architecture, "J")),
+        component.has_latency ? base::quantity(component.latency_s, unit(architecture, "s")) : "-",
+        base::amount(actions),
+        occupied ? base::percent(occupancy) : "-"};
 }
 
 /// What each Einsum costs in each component, then how full memories are.
@@ -104,15 +104,15 @@ void print_einsums(std::ostream& out, const arch::Architecture& architecture,
             rows.push_back(row(einsum, component, architecture));
         }
         rows.push_back({"  " + einsum.einsum, "(all)",
-                        io::quantity(einsum.dynamic_energy_j, unit(architecture, "J")),
-                        io::quantity(einsum.leak_energy_j, unit(architecture, "J")),
-                        io::quantity(einsum.latency_s, unit(architecture, "s")), "", ""});
+                        base::quantity(einsum.dynamic_energy_j, unit(architecture, "J")),
+                        base::quantity(einsum.leak_energy_j, unit(architecture, "J")),
+                        base::quantity(einsum.latency_s, unit(architecture, "s")), "", ""});
     }
     print_table(out, rows, 2);
     out << "Peak occupancy:\n";
     rows.clear();
     for (const auto& [memory, fraction] : report.peak_occupancy) {
-        rows.push_back({"  " + memory, io::percent(fraction)});
+        rows.push_back({"  " + memory, base::percent(fraction)});
     }
     print_table(out, rows, 1);
 }

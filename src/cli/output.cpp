@@ -9,10 +9,10 @@
 
 #include "api/search.hpp"
 #include "base/printable.hpp"
+#include "base/units.hpp"
 #include "cli/table.hpp"
 #include "io/pipelines.hpp"
 #include "io/run_files.hpp"
-#include "io/units.hpp"
 
 namespace tessera::cli {
 
@@ -54,9 +54,9 @@ io::Json gap_json(const mapper::Result& result, const std::vector<mapper::Metric
 
 void print_totals(std::ostream& out, const arch::Architecture& architecture,
                   const model::Report& report) {
-    out << "  energy   " << io::quantity(report.energy_j(), unit(architecture, "J")) << "\n"
-        << "  latency  " << io::quantity(report.latency_s(), unit(architecture, "s")) << "\n"
-        << "  EDP      " << io::plain(report.edp_js(), unit(architecture, "J s")) << "\n";
+    out << "  energy   " << base::quantity(report.energy_j(), unit(architecture, "J")) << "\n"
+        << "  latency  " << base::quantity(report.latency_s(), unit(architecture, "s")) << "\n"
+        << "  EDP      " << base::quantity(report.edp_js(), unit(architecture, "J s")) << "\n";
 }
 
 void print_fused_groups(std::ostream& out, const std::vector<std::vector<std::string>>& groups) {

@@ -6,10 +6,10 @@
 #include <sstream>
 
 #include "base/printable.hpp"
+#include "base/units.hpp"
 #include "cli/output.hpp"
 #include "cli/table.hpp"
 #include "io/summary.hpp"
-#include "io/units.hpp"
 
 namespace tessera::cli {
 
@@ -69,8 +69,8 @@ public:
              largest(s_.components, top_, [](const auto& x) { return x.energy_j; })) {
             rows.push_back({"  " + c.name, joule(c.energy_j), part(c.energy_j), joule(c.leak_j),
                             second(c.busy_s), second(c.limits_s),
-                            io::percent(share(c.limits_s, s_.latency_s)),
-                            c.occupancy ? io::percent(*c.occupancy) : "-"});
+                            base::percent(share(c.limits_s, s_.latency_s)),
+                            c.occupancy ? base::percent(*c.occupancy) : "-"});
         }
         print("Components", s_.components.size(), rows);
     }
@@ -81,8 +81,8 @@ public:
         for (const auto& e : largest(s_.einsums, top_, [](const auto& x) { return x.latency_s; })) {
             rows.push_back({"  " + e.name, e.limit.empty() ? "-" : e.limit, joule(e.energy_j),
                             part(e.energy_j), second(e.latency_s),
-                            io::percent(share(e.latency_s, s_.latency_s)),
-                            io::percent(e.compute_use)});
+                            base::percent(share(e.latency_s, s_.latency_s)),
+                            base::percent(e.compute_use)});
         }
         print("Einsums", s_.einsums.size(), rows, 2);
     }
@@ -101,10 +101,10 @@ public:
                 writes += t.component == c.name ? t.writes : 0;
             }
             const bool limited = std::isfinite(*c.size_bits) && c.occupancy;
-            rows.push_back({"  " + c.name, io::size(*c.size_bits),
-                            limited ? io::size(*c.size_bits * *c.occupancy) : "-",
-                            limited ? io::percent(*c.occupancy) : "-", io::plain(reads, ""),
-                            io::plain(writes, ""), joule(c.energy_j)});
+            rows.push_back({"  " + c.name, base::size(*c.size_bits),
+                            limited ? base::size(*c.size_bits * *c.occupancy) : "-",
+                            limited ? base::percent(*c.occupancy) : "-", base::amount(reads),
+                            base::amount(writes), joule(c.energy_j)});
         }
         print("Memories", all, rows);
     }
@@ -113,8 +113,8 @@ public:
         std::vector<std::vector<std::string>> rows = {
             {"  component", "tensor", "reads", "writes", "hops", "energy", "share"}};
         for (const auto& t : largest(s_.traffic, top_, [](const auto& x) { return x.energy_j; })) {
-            rows.push_back({"  " + t.component, t.tensor, io::plain(t.reads, ""),
-                            io::plain(t.writes, ""), io::plain(t.hops, ""), joule(t.energy_j),
+            rows.push_back({"  " + t.component, t.tensor, base::amount(t.reads),
+                            base::amount(t.writes), base::amount(t.hops), joule(t.energy_j),
                             part(t.energy_j)});
         }
         print("Traffic", s_.traffic.size(), rows, 2);
@@ -126,8 +126,8 @@ public:
         for (const auto& c : s_.components) {
             for (const auto& dim : c.dims) {
                 if (++all <= top_ || top_ == 0) {
-                    rows.push_back({"  " + c.name + "." + dim.name, io::plain(dim.fanout, ""),
-                                    io::percent(dim.use)});
+                    rows.push_back({"  " + c.name + "." + dim.name, base::amount(dim.fanout),
+                                    base::percent(dim.use)});
                 }
             }
         }
@@ -144,13 +144,13 @@ public:
 
 private:
     std::string joule(double value) const {
-        return io::quantity(value, unit(architecture_, "J"));
+        return base::quantity(value, unit(architecture_, "J"));
     }
     std::string second(double value) const {
-        return io::quantity(value, unit(architecture_, "s"));
+        return base::quantity(value, unit(architecture_, "s"));
     }
     std::string part(double energy_j) const {
-        return io::percent(share(energy_j, s_.energy_j));
+        return base::percent(share(energy_j, s_.energy_j));
     }
     void print(const char* title, std::size_t all,
                const std::vector<std::vector<std::string>>& rows, std::size_t text_columns = 1) {
@@ -177,7 +177,7 @@ void print_reuse(std::ostream& out, const io::Summary& s) {
     }
     if (bits > 0) {
         print_line(out,
-                   "  reuse    " + io::plain(8 * s.computes / bits, "") + " computes per byte of " +
+                   "  reuse    " + base::amount(8 * s.computes / bits) + " computes per byte of " +
                        base::one_line(s.outermost),
                    11);
     }
@@ -195,7 +195,7 @@ void print_memories(std::ostream& out, const io::Summary& s) {
     std::string line = "  memory   ";
     for (const io::ComponentSummary& c : memories) {
         line += (&c == &memories.front() ? "" : ", ") + base::one_line(c.name) + " " +
-                short_percent(*c.occupancy) + " of " + io::size(*c.size_bits);
+                short_percent(*c.occupancy) + " of " + base::size(*c.size_bits);
     }
     if (!memories.empty()) {
         print_line(out, line, 11);
@@ -253,21 +253,21 @@ void print_summary(std::ostream& out, const arch::Architecture& architecture,
     }
     if (s.energy_j > 0) {
         line("  spent in " + shares(energy, s.energy_j));
-        line("  that is  " + io::quantity(s.energy_j / s.computes, unit(architecture, "J")) +
+        line("  that is  " + base::quantity(s.energy_j / s.computes, unit(architecture, "J")) +
              " for each compute");
     }
     if (s.traffic_words && s.least_traffic_words > 0) {
-        line("  traffic  " + io::plain(*s.traffic_words, "words") + ", " +
-             io::plain(*s.traffic_words / s.least_traffic_words, "") +
+        line("  traffic  " + base::amount(*s.traffic_words, "words") + ", " +
+             base::number(*s.traffic_words / s.least_traffic_words) +
              " times the least (each input and result once)");
     }
     print_reuse(out, s);
     print_memories(out, s);
     const io::FusionSummary& fusion = description.fusion;
     if (fusion.words > 0) {
-        line("  fusion   keeps " + io::plain(fusion.words, "words") + " or more from " +
+        line("  fusion   keeps " + base::amount(fusion.words, "words") + " or more from " +
              base::one_line(s.outermost) + " (" +
-             io::quantity(fusion.energy_j, unit(architecture, "J")) + ")");
+             base::quantity(fusion.energy_j, unit(architecture, "J")) + ")");
     }
 }
 

@@ -9,20 +9,21 @@ namespace tessera::dashboard {
 
 namespace {
 
-std::string sgr(Style style) {
+std::string sgr(Style style, bool light) {
     std::string codes = "\033[0";
     codes += style.attributes & bold ? ";1" : "";
     codes += style.attributes & dim ? ";2" : "";
     codes += style.attributes & reverse ? ";7" : "";
-    const int color = xterm_color(style.ink);
+    const int color = xterm_color(style.ink, light);
     return codes + (color < 0 ? "" : ";38;5;" + std::to_string(color)) + "m";
 }
 
 }  // namespace
 
-int xterm_color(Ink ink) {
-    static constexpr int colors[ink_count] = {-1, 247, 214, 74, 36, 227, 32, 166, 175};
-    return colors[static_cast<int>(ink)];
+int xterm_color(Ink ink, bool light) {
+    static constexpr int on_dark[ink_count] = {-1, 247, 214, 74, 36, 227, 32, 166, 175};
+    static constexpr int on_light[ink_count] = {-1, 240, 130, 31, 28, 94, 18, 161, 90};
+    return (light ? on_light : on_dark)[static_cast<int>(ink)];
 }
 
 Frame::Frame(Size size)
@@ -67,7 +68,7 @@ std::string Frame::ansi() const {
         for (int x = 0; x < size_.width; ++x) {
             if (at(x, y).style != style) {
                 style = at(x, y).style;
-                result += sgr(style);
+                result += sgr(style, light);
             }
             append_utf8(result, at(x, y).glyph);
         }

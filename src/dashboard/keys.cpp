@@ -199,7 +199,9 @@ Request character(View& view, char32_t c, const Screen& screen) {
         case U'e':
             return Request::export_frame;
         case U't':
-            view.theme = view.theme == Theme::mono ? Theme::color : Theme::mono;
+            view.theme = view.theme == Theme::color   ? Theme::light
+                         : view.theme == Theme::light ? Theme::mono
+                                                      : Theme::color;
             return Request::none;
         case U'g':
             view.symbols = view.symbols == SymbolSet::block     ? SymbolSet::braille

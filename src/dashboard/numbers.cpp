@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/units.hpp"
 #include "dashboard/symbols.hpp"
-#include "io/units.hpp"
 
 namespace tessera::dashboard {
 
@@ -60,8 +60,8 @@ std::string quantity(double value, const std::string& unit) {
     if (!std::isfinite(value)) {
         return "-";
     }
-    if (unit.empty() || unit.find(' ') != std::string::npos) {
-        return printed("%.3e", value) + (unit.empty() ? "" : " " + unit);
+    if (!base::takes_prefixes(unit)) {
+        return base::amount(value, unit);
     }
     static constexpr char prefixes[] = "fpnum kMGTP";
     double scaled = value / 1e-15;
@@ -70,8 +70,8 @@ std::string quantity(double value, const std::string& unit) {
         scaled /= 1000;
         ++index;
     }
-    if (value == 0 || std::fabs(scaled) < 0.9995 || std::fabs(scaled) >= 999.95) {
-        return printed("%.3e", value) + " " + unit;
+    if (std::fabs(scaled) < 0.9995 || std::fabs(scaled) >= 999.95) {
+        return base::quantity(value, unit);
     }
     const double size = std::fabs(scaled);
     const std::string digits = printed(size < 9.9995   ? "%.3f"
@@ -113,7 +113,7 @@ std::string age(double seconds) {
 }
 
 std::string memory(double bytes) {
-    return io::memory(bytes);
+    return base::memory(bytes);
 }
 
 std::string pad_left(const std::string& utf8, int width) {

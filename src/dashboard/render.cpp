@@ -74,6 +74,7 @@ Screen render(Size size, const telemetry::Snapshot& snapshot, const View& view) 
                 view.page == Page::help ? draw_help(body, view) : draw_options(body, view);
         }
     }
+    screen.frame.light = view.theme == Theme::light;
     if (view.theme == Theme::mono) {
         drop_colors(screen.frame);
     }

@@ -18,6 +18,10 @@ const char* environment(const char* name) {
 
 }  // namespace
 
+const char* name(Theme theme) {
+    return theme == Theme::color ? "colour" : theme == Theme::light ? "light" : "mono";
+}
+
 std::string settings_file() {
     if (const char* config = environment("XDG_CONFIG_HOME")) {
         return std::string(config) + "/tessera/dashboard";
@@ -31,7 +35,9 @@ void load_settings(View& view) {
     std::string key, equals, value;
     while (file >> key >> equals >> value) {
         if (key == "theme") {
-            view.theme = value == "mono" ? Theme::mono : Theme::color;
+            for (const Theme theme : {Theme::color, Theme::light, Theme::mono}) {
+                view.theme = value == name(theme) ? theme : view.theme;
+            }
         }
         for (const SymbolSet set : {SymbolSet::block, SymbolSet::braille, SymbolSet::ascii}) {
             // A choice made on another terminal must not spoil one that only knows ASCII.
@@ -51,7 +57,7 @@ void save_settings(const View& view) {
     std::filesystem::create_directories(path.parent_path(), ignored);
     const std::filesystem::path draft = path.string() + ".new";
     std::ofstream file(draft);
-    file << "theme = " << (view.theme == Theme::mono ? "mono" : "colour") << "\n"
+    file << "theme = " << name(view.theme) << "\n"
          << "symbols = " << name(view.symbols) << "\n";
     file.close();
     if (file) {
@@ -59,8 +65,21 @@ void save_settings(const View& view) {
     }
 }
 
+namespace {
+
+/// As many terminals tell it: COLORFGBG is "foreground;background", of 16 colours.
+bool on_light_background() {
+    const char* const colors = environment("COLORFGBG");
+    const std::string text = colors ? colors : "";
+    const std::string background = text.substr(text.rfind(';') + 1);
+    return background == "7" || background == "15";
+}
+
+}  // namespace
+
 View initial_view() {
     View view;
+    view.theme = on_light_background() ? Theme::light : Theme::color;
     view.symbols = default_symbols();
     load_settings(view);
     if (environment("NO_COLOR")) {

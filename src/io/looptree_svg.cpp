@@ -8,9 +8,10 @@
 #include <cstdio>
 #include <map>
 
+#include "base/units.hpp"
 #include "io/equation.hpp"
 #include "io/plot_svg.hpp"
-#include "io/units.hpp"
+#include "tessera/spec/value.hpp"
 #include "tessera/workload/workload.hpp"
 
 namespace tessera::io {
@@ -181,12 +182,12 @@ private:
                     std::to_string(loop.initial) + "x" + std::to_string(loop.trips);
         }
         for (const TileNote& tile : note.tiles) {
-            text += "|" + plain(tile.bits, "") + " " + plain(tile.reads, "") + " " +
-                    plain(tile.writes, "") + " " + plain(tile.energy_j, "");
+            text += "|" + spec::number_text(tile.bits) + " " + spec::number_text(tile.reads) + " " +
+                    spec::number_text(tile.writes) + " " + spec::number_text(tile.energy_j);
         }
         if (const auto known = einsums_.find(node.einsum); known != einsums_.end()) {
             const EinsumSummary& e = *known->second;
-            text += plain(e.latency_s, "") + " " + plain(e.energy_j, "") + e.limit;
+            text += spec::number_text(e.latency_s) + " " + spec::number_text(e.energy_j) + e.limit;
         }
         if (const int einsum = problem_.workload->find_einsum(node.einsum); einsum >= 0) {
             text += equation_form(*problem_.workload, einsum);
@@ -233,7 +234,7 @@ private:
         if (const auto known = einsums_.find(node.einsum); known != einsums_.end()) {
             const EinsumSummary& e = *known->second;
             row.energy_j = e.energy_j;
-            row.lines.front() += ", " + quantity(e.latency_s, unit("s")) +
+            row.lines.front() += ", " + base::quantity(e.latency_s, unit("s")) +
                                  (e.limit.empty() ? "" : ", limited by " + e.limit);
         }
         push(std::move(row));
@@ -392,7 +393,8 @@ private:
                 (kind == TreeKind::compute ? "#0072b2" : "#555") + "\"/>\n";
         char share[16];
         std::snprintf(share, sizeof share, "%.1f %%", 100 * part);
-        write(bar_from + bar_width + 6, y_ + 14, quantity(value_j, joule_) + "  " + share, "");
+        write(bar_from + bar_width + 6, y_ + 14, base::quantity(value_j, joule_) + "  " + share,
+              "");
     }
 
     /// A rule from a loop or branch down to the end of what it encloses.

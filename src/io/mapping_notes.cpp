@@ -9,7 +9,7 @@
 #include <map>
 
 #include "base/printable.hpp"
-#include "io/units.hpp"
+#include "base/units.hpp"
 
 namespace tessera::io {
 
@@ -183,9 +183,10 @@ std::vector<Group> groups(const std::vector<LoopNote>& loops) {
 
 std::string trips_text(const LoopNote& loop) {
     const auto trips = static_cast<std::uint64_t>(loop.trips);
-    return loop.fanout == 0 ? counted(trips, "trip")
-                            : std::to_string(trips) + " of " +
-                                  counted(static_cast<std::uint64_t>(loop.fanout), "instance");
+    return loop.fanout == 0
+               ? base::counted(trips, "trip")
+               : std::to_string(trips) + " of " +
+                     base::counted(static_cast<std::uint64_t>(loop.fanout), "instance");
 }
 
 /// Indented lines; holders with many tensors go on below themselves.
@@ -300,9 +301,11 @@ std::string loop_text(const NodeNote& note) {
 }
 
 std::string tile_text(const TileNote& note) {
-    return base::one_line(note.tensor) + " " + plain(note.words, "") +
-           (note.words == 1 ? " word (" : " words (") + size(note.bits) +
-           (note.banks > 0 ? ", " + plain(note.banks, note.banks == 1 ? "bank" : "banks") : "") +
+    return base::one_line(note.tensor) + " " +
+           base::amount(note.words, note.words == 1 ? "word (" : "words (") +
+           base::size(note.bits) +
+           (note.banks > 0 ? ", " + base::amount(note.banks, note.banks == 1 ? "bank" : "banks")
+                           : "") +
            ")";
 }
 

@@ -4,8 +4,8 @@
 #include <cstdio>
 
 #include "base/printable.hpp"
+#include "base/units.hpp"
 #include "io/plot_svg.hpp"
-#include "io/units.hpp"
 
 namespace tessera::io {
 
@@ -156,15 +156,16 @@ PageCell page_text(const std::string& text) {
 }
 
 PageCell page_quantity(double value, const std::string& unit) {
-    return std::isfinite(value) ? PageCell{quantity(value, unit), full(value)} : PageCell{"-", ""};
+    return std::isfinite(value) ? PageCell{base::quantity(value, unit), full(value)}
+                                : PageCell{"-", ""};
 }
 
 PageCell page_plain(double value) {
-    return std::isfinite(value) ? PageCell{plain(value, ""), full(value)} : PageCell{"-", ""};
+    return std::isfinite(value) ? PageCell{base::amount(value), full(value)} : PageCell{"-", ""};
 }
 
 PageCell page_percent(double fraction) {
-    return std::isfinite(fraction) ? PageCell{percent(fraction), full(fraction)}
+    return std::isfinite(fraction) ? PageCell{base::percent(fraction), full(fraction)}
                                    : PageCell{"-", ""};
 }
 

@@ -4,8 +4,8 @@
 #include <sstream>
 
 #include "base/printable.hpp"
+#include "base/units.hpp"
 #include "io/report_json.hpp"
-#include "io/units.hpp"
 #include "tessera/schedule/gantt.hpp"
 
 namespace tessera::io {
@@ -51,7 +51,7 @@ std::string title(const model::Report& report, const model::Pipeline& pipeline) 
         std::minmax_element(pipeline.slots.begin(), pipeline.slots.end(),
                             [](const auto& a, const auto& b) { return a.einsum < b.einsum; });
     return base::one_line(einsum(report, *first)) + " to " + base::one_line(einsum(report, *last)) +
-           " at once, " + quantity(pipeline.latency_s, "s");
+           " at once, " + base::quantity(pipeline.latency_s, "s");
 }
 
 }  // namespace

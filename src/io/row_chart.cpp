@@ -9,8 +9,8 @@
 #include <iterator>
 
 #include "base/printable.hpp"
+#include "base/units.hpp"
 #include "io/plot_svg.hpp"
-#include "io/units.hpp"
 
 namespace tessera::io {
 
@@ -149,7 +149,7 @@ private:
                 number(width - right) + "\" y2=\"" + number(y_) + "\" stroke=\"#000\"/>\n";
         for (const double tick : linear_ticks(0, high_)) {
             write(place(tick), y_ + 16, "middle",
-                  c_.percent ? percent(tick) : quantity(tick, c_.unit), "");
+                  c_.percent ? base::percent(tick) : base::quantity(tick, c_.unit), "");
         }
         y_ += 26;
     }

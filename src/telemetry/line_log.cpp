@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/printable.hpp"
+#include "base/units.hpp"
 #include "order.hpp"
 #include "telemetry/events.hpp"
 
@@ -50,8 +51,8 @@ std::string duration(double s) {
                     : format("%lldh%02lldm", whole / 3600, whole / 60 % 60);
 }
 
-std::string value(const std::optional<double>& v) {
-    return v ? format("%.5g", *v) : "-";
+std::string value(const std::optional<double>& v, const Snapshot& s) {
+    return v ? base::quantity(*v, s.run.unit) : "-";
 }
 
 std::string percent(const std::optional<double>& v) {
@@ -107,7 +108,7 @@ std::string ended(const Snapshot& s) {
 std::string sentence(const Snapshot& s, char mark, const Incumbent* found) {
     std::string text = "After " + duration(s.elapsed_s) + ": ";
     if (found != nullptr) {
-        text += "new best " + metric(s) + " " + value(found->value) + ", found by " +
+        text += "new best " + metric(s) + " " + value(found->value, s) + ", found by " +
                 found->found_by + ". ";
     } else if (mark == '.') {
         text += ended(s) + ". ";
@@ -116,7 +117,7 @@ std::string sentence(const Snapshot& s, char mark, const Incumbent* found) {
     }
     text += count(static_cast<double>(s.funnel.evaluated)) + " evaluated";
     if (s.best && found == nullptr) {
-        text += ", best " + metric(s) + " " + value(s.best);
+        text += ", best " + metric(s) + " " + value(s.best, s);
     }
     if (s.gap) {
         text += ", gap " + percent(s.gap);
@@ -162,7 +163,7 @@ void LineLog::line(const Snapshot& s, char mark, const Incumbent* found) {
     const std::string figures =
         format("%c %7s %6s %6s %11s %10s %6s %6s", mark, duration(time).c_str(),
                count(static_cast<double>(evaluated)).c_str(), percent(valid(s)).c_str(),
-               value(best).c_str(), value(s.bound).c_str(), percent(s.gap).c_str(),
+               value(best, s).c_str(), value(s.bound, s).c_str(), percent(s.gap).c_str(),
                count(s.rate_per_s).c_str());
     what = base::one_line(what);
     if (mark == '.' && figures.size() + what.size() + 2 > columns) {
@@ -265,9 +266,9 @@ std::string summary(const Snapshot& s) {
     }
     text += ", " + count(static_cast<double>(s.funnel.evaluated)) + " evaluated, " +
             count(s.rate_per_s) + "/s";
-    text += ", best " + metric(s) + " " + value(s.best);
+    text += ", best " + metric(s) + " " + value(s.best, s);
     if (s.bound) {
-        text += ", bound " + value(s.bound) + ", gap " + percent(s.gap);
+        text += ", bound " + value(s.bound, s) + ", gap " + percent(s.gap);
     }
     return text + ", " + memory(s.memory_bytes);
 }

@@ -64,8 +64,8 @@ BOOST_AUTO_TEST_CASE(help_has_common_options_and_help_all_has_all) {
         const std::string text = invoke({command.name, "--help-all"}).out;
         const auto own = command.text();
         for (const auto& option : own.options.options()) {
-            BOOST_TEST(text.find("--" + option->long_name()) != std::string::npos,
-                       command.name << " " << option->long_name());
+            BOOST_TEST(text.find("--" + option.name) != std::string::npos,
+                       command.name << " " << option.name);
         }
     }
 }

@@ -205,6 +205,53 @@ BOOST_AUTO_TEST_CASE(operators_are_printed_and_choose_the_compute) {
     BOOST_TEST(mapped(sum) == mapped(given));
 }
 
+BOOST_AUTO_TEST_CASE(specs_are_shown_as_documents) {
+    const Json all = invoke({"show", "--json"}).json();
+    BOOST_TEST(all["schema_version"] == 1);
+    BOOST_TEST(all["architectures"].size() > 5u);
+    BOOST_TEST(all["workloads"][0].contains("about"));
+    const Json product =
+        invoke({"show", "matmul", "-D", "M=16", "-D", "K=8", "-D", "L=4", "--json"}).json();
+    BOOST_TEST(product["einsums"][0]["computes"] == 16 * 8 * 4);
+    BOOST_TEST(product["einsums"][0]["bounds"].size() == 3u);
+    double words = 0;
+    for (const Json& tensor : product["tensors"]) {
+        words += tensor["words"].get<double>();
+    }
+    BOOST_TEST(words == 16 * 8 + 8 * 4 + 16 * 4);
+    const Json chip = invoke({"show", "eyeriss", "--json"}).json();
+    const Json& levels = chip["computes"][0]["levels"];
+    BOOST_TEST(levels[0]["kind"] == "memory");
+    BOOST_TEST(levels[0]["size_bits"].is_null());
+    double instances = 1;
+    for (const Json& level : levels) {
+        for (const Json& fan : level["fanouts"]) {
+            instances *= fan["instances"].get<double>();
+        }
+    }
+    BOOST_TEST(chip["computes"][0]["instances"].get<double>() == instances);
+}
+
+// A program that reads documents learns from one what ended the command, and where.
+BOOST_AUTO_TEST_CASE(errors_are_documents_for_those_who_ask_for_them) {
+    const Folder folder;
+    const std::string file = folder.file("arch.yaml", "arch:\n  nodes: 3\n");
+    for (const char* command : {"map", "model", "check", "compare", "sweep", "explain"}) {
+        const Outcome told = invoke({command, "-a", file, "-w", "matmul", "--json"});
+        BOOST_TEST(told.code == 2);
+        const Json document = told.json();
+        BOOST_TEST(document["status"] == "error");
+        BOOST_TEST(document["exit_code"] == 2);
+        BOOST_TEST(told.says(document["error"]["message"].get<std::string>().substr(0, 40)),
+                   told.err);
+    }
+    const Json placed = invoke({"check", "-a", file, "--json"}).json()["error"];
+    BOOST_TEST(placed["file"] == file);
+    BOOST_TEST(placed["line"] == 2);
+    const Outcome silent = invoke({"map", "-a", file, "-w", "matmul"});
+    BOOST_TEST(silent.out == "");
+}
+
 BOOST_AUTO_TEST_CASE(single_layers_of_a_network_are_mapped_alone) {
     const std::vector<std::string> map = {"map",          "-a", "simba", "-w",
                                           "mobilenet-28", "-q", "--json"};
@@ -232,10 +279,10 @@ BOOST_AUTO_TEST_CASE(manual_pages_have_every_option_and_are_clean) {
             const auto text = command.text();
             for (const auto& option : text.options.options()) {
                 std::string name;
-                for (const char c : option->long_name()) {
+                for (const char c : option.name) {
                     name += c == '-' ? "\\-" : std::string(1, c);
                 }
-                BOOST_TEST(page.prints("\\-\\-" + name + "\\fR"), option->long_name());
+                BOOST_TEST(page.prints("\\-\\-" + name + "\\fR"), option.name);
             }
             const std::string file = folder.file(std::string(command.name) + ".1", page.out);
             const std::string found = printed_by("mandoc -T lint -W warning " + file);
@@ -249,9 +296,9 @@ BOOST_AUTO_TEST_CASE(manual_pages_have_every_option_and_are_clean) {
             }
             BOOST_TEST(contains(shown, "tessera-" + std::string(command.name) + " - "), shown);
             for (const auto& option : text.options.options()) {
-                BOOST_TEST(contains(shown, "--" + option->long_name()), option->long_name());
+                BOOST_TEST(contains(shown, "--" + option.name), option.name);
                 // Long names of two letters are no letters.
-                BOOST_TEST(!contains(shown, " " + option->long_name() + ", --"), shown);
+                BOOST_TEST(!contains(shown, " " + option.name + ", --"), shown);
             }
         }
     }
@@ -294,7 +341,7 @@ BOOST_AUTO_TEST_CASE(bash_completes_commands_options_and_names) {
         for (const auto& command : command_table()) {
             const auto own = command.text();
             for (const auto& option : own.options.options()) {
-                BOOST_TEST(contains(text, option->long_name()), shell << option->long_name());
+                BOOST_TEST(contains(text, option.name), shell << option.name);
             }
         }
     }

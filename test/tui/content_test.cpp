@@ -39,7 +39,7 @@ BOOST_AUTO_TEST_CASE(the_summary_says_the_four_most_important_things_at_every_si
     for (int width = 40; width <= 300; width += 5) {
         for (int height = 10; height <= 120; height += 3) {
             const std::string text = drawn({width, height}, snapshot);
-            wrong += !says(text, "1.830e-03 J s") || !says(text, "12.0%") ||
+            wrong += !says(text, "1.830 mJ s") || !says(text, "12.0%") ||
                      !says(text, "9s ago") || !says(text, "55.3k/s") ||
                      !says(text, "RUNNING 00:12:41");
         }
@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(too_small_keeps_the_objective_and_names_the_size) {
 }
 
 BOOST_AUTO_TEST_CASE(every_panel_shows_its_own_facts_at_three_sizes) {
-    const std::pair<Panel, const char*> facts[] = {{Panel::summary, "1.830e-03 J s"},
+    const std::pair<Panel, const char*> facts[] = {{Panel::summary, "1.830 mJ s"},
                                                    {Panel::incumbents, "1.830e-03"},
                                                    {Panel::workers, "6.90k"},
                                                    {Panel::funnel, "pruned     770M"},

@@ -225,8 +225,10 @@ BOOST_AUTO_TEST_CASE(quantities_keep_four_digits) {
     BOOST_TEST(quantity(0.1593, "J") == "159.3 mJ");
     BOOST_TEST(quantity(0.159, "J") == "159.0 mJ");
     BOOST_TEST(quantity(0.9999951, "s") == "1.000 s");
-    BOOST_TEST(quantity(1.08248e-3, "J s") == "1.082e-03 J s");
-    BOOST_TEST(quantity(0, "J") == "0.000e+00 J");
+    BOOST_TEST(quantity(1.08248e-3, "J s") == "1.082 mJ s");
+    BOOST_TEST(quantity(0, "J") == "0 J");
+    BOOST_TEST(quantity(2.5e-21, "J") == "2.5 zJ");
+    BOOST_TEST(quantity(16777216, "words") == "16.78 M words");
     BOOST_TEST(quantity(INFINITY, "J") == "-");
 }
 

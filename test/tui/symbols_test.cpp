@@ -2,10 +2,13 @@
 #include <boost/test/unit_test.hpp>
 #include <clocale>
 #include <cmath>
+#include <cstdlib>
 #include <ctime>
 #include <cwchar>
 
+#include "dashboard/keys.hpp"
 #include "dashboard/render.hpp"
+#include "dashboard/viewer.hpp"
 #include "samples.hpp"
 #include "tessera/base/error.hpp"
 
@@ -50,9 +53,17 @@ Color lab(Color c) {
     return {116 * y - 16, 500 * (x - y), 200 * (y - z)};
 }
 
-double difference(Ink a, Ink b) {
-    const Color x = lab(deuteranopia(rgb(xterm_color(a)))),
-                y = lab(deuteranopia(rgb(xterm_color(b))));
+/// As WCAG has it, against black or white.
+double contrast(Ink ink, bool light) {
+    const Color c = rgb(xterm_color(ink, light));
+    const double luminance =
+        0.2126 * linear(c.red) + 0.7152 * linear(c.green) + 0.0722 * linear(c.blue);
+    return light ? 1.05 / (luminance + 0.05) : (luminance + 0.05) / 0.05;
+}
+
+double difference(Ink a, Ink b, bool light) {
+    const Color x = lab(deuteranopia(rgb(xterm_color(a, light)))),
+                y = lab(deuteranopia(rgb(xterm_color(b, light))));
     return std::hypot(x.red - y.red, x.green - y.green, x.blue - y.blue);
 }
 
@@ -99,10 +110,42 @@ BOOST_AUTO_TEST_CASE(colours_used_together_differ_for_the_colour_blind) {
         {Ink::blue, Ink::grey},          // bar and label
         {Ink::yellow, Ink::grey},
     };
-    for (const auto& [a, b] : pairs) {
-        BOOST_TEST(difference(a, b) > 20, static_cast<int>(a) << " and " << static_cast<int>(b)
-                                                              << ": " << difference(a, b));
+    for (const bool light : {false, true}) {
+        for (const auto& [a, b] : pairs) {
+            BOOST_TEST(difference(a, b, light) > 20, static_cast<int>(a)
+                                                         << " and " << static_cast<int>(b) << ": "
+                                                         << difference(a, b, light));
+        }
+        for (int ink = 1; ink < ink_count; ++ink) {
+            BOOST_TEST(contrast(static_cast<Ink>(ink), light) > 4,
+                       ink << " on " << (light ? "white" : "black"));
+        }
     }
+}
+
+BOOST_AUTO_TEST_CASE(a_light_background_has_darker_colours) {
+    ::setenv("XDG_CONFIG_HOME", "/nonexistent", 1);
+    ::unsetenv("NO_COLOR");
+    for (const auto& [colours, theme] : std::vector<std::pair<const char*, Theme>>{
+             {"0;15", Theme::light}, {"0;default;7", Theme::light}, {"15;0", Theme::color}}) {
+        ::setenv("COLORFGBG", colours, 1);
+        BOOST_TEST((initial_view().theme == theme), colours);
+    }
+    ::unsetenv("COLORFGBG");
+    ::unsetenv("XDG_CONFIG_HOME");
+    const telemetry::Snapshot snapshot = tui_test::running_snapshot();
+    View view;
+    std::string seen = name(view.theme);
+    for (int i = 0; i < 3; ++i) {
+        react(view, Key{Key::Kind::character, U't', 0, 0}, render({80, 24}, snapshot, view));
+        seen += std::string(" ") + name(view.theme);
+    }
+    BOOST_TEST(seen == "colour light mono colour");
+    View light;
+    light.theme = Theme::light;
+    const std::string drawn = render({80, 24}, snapshot, light).frame.ansi();
+    BOOST_TEST(drawn.find("38;5;130") != std::string::npos);
+    BOOST_TEST(drawn.find("38;5;214") == std::string::npos);
 }
 
 #ifndef __SANITIZE_THREAD__  // which costs ten times as much

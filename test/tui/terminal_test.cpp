@@ -109,7 +109,7 @@ std::string child(const std::string& name) {
 }
 
 bool started(const Tmux& tmux) {
-    return tmux.wait_for("RUNNING") && tmux.wait_for("1.000e-03 J s");
+    return tmux.wait_for("RUNNING") && tmux.wait_for("1.000 mJ s");
 }
 
 }  // namespace

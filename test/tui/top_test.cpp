@@ -334,7 +334,7 @@ BOOST_AUTO_TEST_CASE(one_frame_is_printed_without_a_terminal) {
         std::sscanf(size, "%dx%d", &width, &height);
         BOOST_TEST(std::count(outcome.out.begin(), outcome.out.end(), '\n') == height);
     }
-    BOOST_TEST(invoke({"top", run.name()}).out.find("1.000e-03 J s") != std::string::npos);
+    BOOST_TEST(invoke({"top", run.name()}).out.find("1.000 mJ s") != std::string::npos);
     const std::string piped = output_of(top(run.name()) + " </dev/null | cat");
     BOOST_TEST(piped.find("matmuls on snowcat") != std::string::npos, piped);
     BOOST_TEST(piped.find('\033') == std::string::npos);
@@ -374,9 +374,9 @@ BOOST_AUTO_TEST_CASE(a_run_directory_is_followed) {
     snapshot.run.host = "elsewhere";
     write(snapshot, 5e-3);
     tmux.run_between_stty(top("run"));
-    BOOST_TEST(tmux.wait_for("5.000e-03 J s"), tmux.screen());
+    BOOST_TEST(tmux.wait_for("5.000 mJ s"), tmux.screen());
     write(snapshot, 4e-3);
-    BOOST_TEST(tmux.wait_for("4.000e-03 J s"), tmux.screen());
+    BOOST_TEST(tmux.wait_for("4.000 mJ s"), tmux.screen());
     BOOST_TEST(tmux.wait_for("LOST"), tmux.screen());
     snapshot.state = telemetry::RunState::finished;
     write(snapshot, 3e-3);

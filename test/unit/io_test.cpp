@@ -2,6 +2,7 @@
 
 #include <boost/test/unit_test.hpp>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -9,10 +10,10 @@
 #include <thread>
 
 #include "base/directory.hpp"
+#include "base/units.hpp"
 #include "io/report_json.hpp"
 #include "io/run_directory.hpp"
 #include "io/sha256.hpp"
-#include "io/units.hpp"
 #include "tessera/base/error.hpp"
 
 using namespace tessera;
@@ -55,11 +56,27 @@ BOOST_AUTO_TEST_CASE(sha256_of_published_vectors) {
 }
 
 BOOST_AUTO_TEST_CASE(quantities_have_prefixes) {
-    BOOST_TEST(io::quantity(0.0123456, "J") == "12.35 mJ");
-    BOOST_TEST(io::quantity(0.9999999, "s") == "1 s");
-    BOOST_TEST(io::quantity(0, "s") == "0 s");
-    BOOST_TEST(io::quantity(1234567, "") == "1.23457e+06");
-    BOOST_TEST(io::quantity(2.5e-21, "J") == "2.5e-06 fJ");
+    BOOST_TEST(base::quantity(0.0123456, "J") == "12.35 mJ");
+    BOOST_TEST(base::quantity(0.9999999, "s") == "1 s");
+    BOOST_TEST(base::quantity(0, "s") == "0 s");
+    BOOST_TEST(base::quantity(1234567, "") == "1.235 M");
+    BOOST_TEST(base::quantity(2.5e-21, "J") == "2.5 zJ");
+    BOOST_TEST(base::quantity(1.08248e-3, "J s") == "1.082 mJ s");
+    BOOST_TEST(base::quantity(3.2e9, "/s") == "3.2 G/s");
+    BOOST_TEST(base::quantity(1e-30, "J") == "1e-30 J");
+    BOOST_TEST(base::quantity(1e30, "s") == "1e+30 s");
+    BOOST_TEST(base::quantity(INFINITY, "s") == "inf s");
+}
+
+// The prefix of what is counted stands apart from the noun.
+BOOST_AUTO_TEST_CASE(amounts_are_whole_until_they_are_large) {
+    BOOST_TEST(base::amount(1, "word") == "1 word");
+    BOOST_TEST(base::amount(9999, "words") == "9999 words");
+    BOOST_TEST(base::amount(9999.6, "words") == "10 k words");
+    BOOST_TEST(base::amount(16777216, "words") == "16.78 M words");
+    BOOST_TEST(base::amount(999999) == "1 M");
+    BOOST_TEST(base::quantity(123456, "cycles") == "123.5 k cycles");
+    BOOST_TEST(base::amount(0.5) == "0.5");
 }
 
 BOOST_AUTO_TEST_CASE(numbers_that_are_not_finite_are_left_out) {

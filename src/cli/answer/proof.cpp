@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "base/memory_reserve.hpp"
+#include "base/units.hpp"
 #include "cli/output.hpp"
 #include "cli/run/map_options.hpp"
 #include "cli/table.hpp"
-#include "io/units.hpp"
 
 namespace tessera::cli {
 
@@ -73,9 +73,9 @@ std::string bound_text(const mapper::Result& result, const mapper::Options& sett
     const mapper::Metric metric = settings.metrics.front();
     const std::string unit = metric_unit(architecture, metric);
     return " The least " + metric_name(metric) + " possible lies between " +
-           io::quantity(*result.bound, unit) + " (proven) and " +
-           io::quantity(mapper::metric_value(metric, result.solutions.front().report), unit) +
-           " (this mapping), which is a gap of " + io::percent(*gap) + ".";
+           base::quantity(*result.bound, unit) + " (proven) and " +
+           base::quantity(mapper::metric_value(metric, result.solutions.front().report), unit) +
+           " (this mapping), which is a gap of " + base::percent(*gap) + ".";
 }
 
 std::string sentence(const mapper::Result& result, const mapper::Options& settings,
@@ -99,8 +99,8 @@ struct Advice {
 /// "the best mapping came after 2.1 s of 10 s": late ones promise more of them.
 std::string when(const Measured& measured) {
     return measured.last_better_s
-               ? "the best mapping came after " + io::quantity(*measured.last_better_s, "s") +
-                     " of " + io::quantity(measured.search_s, "s")
+               ? "the best mapping came after " + base::quantity(*measured.last_better_s, "s") +
+                     " of " + base::quantity(measured.search_s, "s")
                : "";
 }
 
@@ -130,7 +130,8 @@ std::vector<Advice> advice(const mapper::Result& result, const mapper::Options& 
     }
     if (reason == "max-memory" || reason == base::out_of_memory) {
         all.push_back({"fewer --threads", "each thread needs memory of its own"});
-        all.push_back({"more memory", "the search had " + io::memory(measured.peak_memory_bytes)});
+        all.push_back(
+            {"more memory", "the search had " + base::memory(measured.peak_memory_bytes)});
     } else if (reason == "gap" || reason == "target") {
         all.push_back({"without --" + reason, "the search goes on to a proof"});
     } else if (!reason.empty() && reason != "strategy") {
@@ -175,7 +176,8 @@ std::string later_text(const std::optional<mapper::LaterMetric>& later,
     }
     return std::string("; ") + metric.name + " among those mappings is not proven" +
            (later->bound > 0
-                ? " (at least " + io::quantity(later->bound, unit(architecture, metric.unit)) + ")"
+                ? " (at least " + base::quantity(later->bound, unit(architecture, metric.unit)) +
+                      ")"
                 : "");
 }
 

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <new>
 
+#include "base/units.hpp"
 #include "cli/output.hpp"
-#include "io/units.hpp"
 #include "telemetry/live_socket.hpp"
 #include "tessera/base/error.hpp"
 
@@ -93,7 +93,7 @@ std::string text(const Preparation& preparation) {
     if (preparation.tuned_by > 0) {
         words += (words.empty() ? "" : ", ") +
                  ("set itself by " + std::to_string(preparation.tuned_by)) + " in " +
-                 io::quantity(preparation.tuned_s, "s");
+                 base::quantity(preparation.tuned_s, "s");
     }
     return words.empty() ? "-" : words;
 }

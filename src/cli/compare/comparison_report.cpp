@@ -8,11 +8,11 @@
 #include <sstream>
 
 #include "base/printable.hpp"
+#include "base/units.hpp"
 #include "cli/cli.hpp"
 #include "cli/output.hpp"
 #include "cli/run/stored_run.hpp"
 #include "io/json_text.hpp"
-#include "io/units.hpp"
 
 namespace tessera::cli {
 
@@ -170,29 +170,27 @@ void print_ranking(std::ostream& out, const Comparison& comparison,
     for (const Standing& s : all) {
         std::vector<std::string> row = {"  " + rank_text(s), s.contender->name(), statement(s)};
         const auto value = [&](double v, const std::string& unit) {
-            return std::isfinite(v) ? io::plain(v, unit) : std::string("-");
+            return std::isfinite(v) ? base::quantity(v, unit) : std::string("-");
         };
         row.insert(row.end(), {value(s.median, subject.value_unit), times(s.median / best)});
         if (seeds) {
-            row.insert(row.end(), {value(s.least, ""), value(s.most, ""), times(s.wins)});
+            row.insert(row.end(), {value(s.least, subject.value_unit),
+                                   value(s.most, subject.value_unit), times(s.wins)});
         }
         if (test) {
             row.push_back(against_first(s));
         }
-        const auto latency = [&](double v) {
-            return subject.latency_unit == "s" ? io::quantity(v, "s")
-                                               : io::plain(v, subject.latency_unit);
-        };
+        const auto latency = [&](double v) { return base::quantity(v, subject.latency_unit); };
         row.push_back(s.best && s.best->energy_j
-                          ? io::quantity(*s.best->energy_j, subject.energy_unit)
+                          ? base::quantity(*s.best->energy_j, subject.energy_unit)
                           : "-");
         row.push_back(s.best && s.best->latency ? latency(*s.best->latency) : "-");
         const bool searched = s.contender->searches() && s.ran > 0;
-        row.push_back(searched ? io::quantity(s.wall_s, "s") : "-");
-        row.push_back(searched && std::isfinite(s.best_s) ? io::quantity(s.best_s, "s") : "-");
-        row.push_back(searched ? io::plain(s.evaluated, "") : "-");
-        row.push_back(s.bound ? value(*s.bound, "") : "-");
-        row.push_back(s.gap && *s.gap < 1 ? io::percent(*s.gap) : "-");
+        row.push_back(searched ? base::quantity(s.wall_s, "s") : "-");
+        row.push_back(searched && std::isfinite(s.best_s) ? base::quantity(s.best_s, "s") : "-");
+        row.push_back(searched ? base::amount(s.evaluated) : "-");
+        row.push_back(s.bound ? value(*s.bound, subject.value_unit) : "-");
+        row.push_back(s.gap && *s.gap < 1 ? base::percent(*s.gap) : "-");
         rows.push_back(std::move(row));
     }
     print_table(out, rows, 3);
@@ -212,7 +210,7 @@ void print_moments(std::ostream& out, const Comparison& comparison,
     }
     std::vector<std::vector<std::string>> rows = {{"  after"}};
     for (const double time_s : at) {
-        rows.front().push_back(io::quantity(time_s, "s"));
+        rows.front().push_back(base::quantity(time_s, "s"));
     }
     for (const Standing& s : all) {
         if (!s.contender->searches() || s.found == 0) {
@@ -225,7 +223,8 @@ void print_moments(std::ostream& out, const Comparison& comparison,
                 values.push_back(trial.at(time_s));
             }
             const double value = median(values);
-            rows.back().push_back(std::isfinite(value) ? io::plain(value, "") : "-");
+            rows.back().push_back(std::isfinite(value) ? base::quantity(value, subject.value_unit)
+                                                       : "-");
         }
     }
     out << "Best " << subject.metric << " at equal times"

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/units.hpp"
 #include "field_results.hpp"
 #include "io/page.hpp"
 #include "io/plot_svg.hpp"
-#include "io/units.hpp"
 
 namespace tessera::cli {
 
@@ -27,17 +27,17 @@ std::string standings_table(const Field& field) {
                               field.time_label("to 10 %"), "reached 1 %", "valid", "memory",
                               "preparation"}};
     for (const FieldStanding& s : field_standings(field)) {
-        Row row = {field.mappers[s.mapper], finite(s.ratio, io::plain(s.ratio, ""))};
+        Row row = {field.mappers[s.mapper], finite(s.ratio, base::number(s.ratio))};
         for (const std::size_t n : {s.best, s.proven, s.failed}) {
             row.push_back(std::to_string(n) + "/" + std::to_string(s.ran));
         }
-        row.push_back(finite(s.gap, io::percent(s.gap)));
+        row.push_back(finite(s.gap, base::percent(s.gap)));
         for (const double time_s : s.within_s) {
-            row.push_back(finite(time_s, io::quantity(time_s, "s")));
+            row.push_back(finite(time_s, base::quantity(time_s, "s")));
         }
-        row.push_back(io::percent(s.reached[0]));
-        row.push_back(s.valid_share < 0 ? "-" : io::percent(s.valid_share));
-        row.push_back(io::memory(s.memory_bytes));
+        row.push_back(base::percent(s.reached[0]));
+        row.push_back(s.valid_share < 0 ? "-" : base::percent(s.valid_share));
+        row.push_back(base::memory(s.memory_bytes));
         row.push_back(text(s.preparation));
         rows.push_back(std::move(row));
     }
@@ -60,7 +60,7 @@ std::string ratios_table(const Field& field) {
                                              : std::numeric_limits<double>::infinity());
             }
             const double median = base::quantile(ratios, 0.5);
-            row.push_back(finite(median, io::plain(median, "")));
+            row.push_back(finite(median, base::number(median)));
         }
         rows.push_back(std::move(row));
     }
@@ -79,8 +79,8 @@ std::string pairs_list(const Field& field, const std::vector<FieldPair>& pairs) 
             const FieldTests& tests = of_values ? pair.value : pair.time;
             for (const FieldTest* test : {&tests.searches, &tests.instances}) {
                 row.insert(row.end(),
-                           {of_values ? quality(*test) : speed(*test), io::plain(test->p_holm, ""),
-                            io::plain(test->ranks.effect, "")});
+                           {of_values ? quality(*test) : speed(*test), base::number(test->p_holm),
+                            base::number(test->ranks.effect)});
             }
         }
         rows.push_back(std::move(row));
@@ -131,7 +131,7 @@ std::string wins_table(const Field& field) {
     for (std::size_t a = 0; a < wins.size(); ++a) {
         Row row = {field.mappers[a]};
         for (std::size_t b = 0; b < wins.size(); ++b) {
-            row.push_back(a == b ? "" : io::percent(wins[a][b]));
+            row.push_back(a == b ? "" : base::percent(wins[a][b]));
         }
         rows.push_back(std::move(row));
     }
@@ -272,8 +272,8 @@ std::string all_curves(const Field& field) {
 std::string field_html(const Field& field) {
     std::string text = io::html_head("Comparison of mappers");
     text += "<h1>Comparison of mappers</h1>\n<p>" +
-            io::xml_text(io::counted(field.instances.size(), "instance") + ", " +
-                         io::counted(field.n_seeds, "seed") + ", metric " + field.metric) +
+            io::xml_text(base::counted(field.instances.size(), "instance") + ", " +
+                         base::counted(field.n_seeds, "seed") + ", metric " + field.metric) +
             "</p>\n<h2>Standing</h2>\n" + standings_table(field) + ratios_table(field) +
             "<h2>Pairs</h2>\n<p>Wilcoxon's signed-rank test, p after Holm: over all searches, and "
             "over instances by the medians of their seeds.</p>\n" +

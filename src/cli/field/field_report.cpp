@@ -4,9 +4,9 @@
 #include <ostream>
 
 #include "base/printable.hpp"
+#include "base/units.hpp"
 #include "cli/output.hpp"
 #include "field_results.hpp"
-#include "io/units.hpp"
 #include "tessera/spec/value.hpp"
 
 namespace tessera::cli {
@@ -83,9 +83,9 @@ io::Json pair_json(const FieldPair& pair, const Field& field) {
 
 /// "better (p 1e-05), over instances no evidence (p 0.5)"
 std::string text(const FieldTests& tests, const char* (*words)(const FieldTest&)) {
-    return words(tests.searches) + (" (p " + io::plain(tests.searches.p_holm, "")) +
+    return words(tests.searches) + (" (p " + base::number(tests.searches.p_holm)) +
            "), over instances " + words(tests.instances) + " (p " +
-           io::plain(tests.instances.p_holm, "") + ")";
+           base::number(tests.instances.p_holm) + ")";
 }
 
 std::string or_dash(double value, const std::string& text) {
@@ -154,9 +154,9 @@ std::string trials_csv(const Field& field) {
 }
 
 void print_field(std::ostream& out, const Field& field) {
-    out << "Comparison of " << io::counted(field.mappers.size(), "mapper") << " on "
-        << io::counted(field.instances.size(), "instance") << " with "
-        << io::counted(field.n_seeds, "seed") << " (" << field.metric << ")\n";
+    out << "Comparison of " << base::counted(field.mappers.size(), "mapper") << " on "
+        << base::counted(field.instances.size(), "instance") << " with "
+        << base::counted(field.n_seeds, "seed") << " (" << field.metric << ")\n";
     std::vector<std::vector<std::string>> rows = {
         {"  mapper", "ratio", "best", "proven", "failed", "gap", field.time_label("to 1 %"),
          field.time_label("to 5 %"), field.time_label("to 10 %"), "reached 1 %", "memory"}};
@@ -165,16 +165,16 @@ void print_field(std::ostream& out, const Field& field) {
             return std::to_string(n) + "/" + std::to_string(s.ran);
         };
         std::vector<std::string> row = {"  " + base::one_line(field.mappers[s.mapper]),
-                                        or_dash(s.ratio, io::plain(s.ratio, "")),
+                                        or_dash(s.ratio, base::number(s.ratio)),
                                         of(s.best),
                                         of(s.proven),
                                         of(s.failed),
-                                        or_dash(s.gap, io::percent(s.gap))};
+                                        or_dash(s.gap, base::percent(s.gap))};
         for (const double time_s : s.within_s) {
-            row.push_back(or_dash(time_s, io::quantity(time_s, "s")));
+            row.push_back(or_dash(time_s, base::quantity(time_s, "s")));
         }
-        row.push_back(io::percent(s.reached[0]));
-        row.push_back(io::memory(s.memory_bytes));
+        row.push_back(base::percent(s.reached[0]));
+        row.push_back(base::memory(s.memory_bytes));
         rows.push_back(std::move(row));
     }
     print_table(out, rows, 1);
@@ -192,7 +192,7 @@ void print_field(std::ostream& out, const Field& field) {
     const auto by_hand = std::count_if(field.trials.begin(), field.trials.end(),
                                        [](const Trial& t) { return t.stopped_by == "stop"; });
     if (by_hand > 0) {
-        out << io::counted(static_cast<std::uint64_t>(by_hand), "search", "searches")
+        out << base::counted(static_cast<std::uint64_t>(by_hand), "search", "searches")
             << " stopped by hand: they count with what they had found\n";
     }
     for (std::size_t i = 0; i < field.trials.size(); ++i) {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "base/units.hpp"
 #include "io/row_chart.hpp"
-#include "io/units.hpp"
 #include "report_sections.hpp"
 
 namespace tessera::cli {
@@ -32,14 +32,14 @@ io::PageTable totals(const std::vector<ReportRun>& runs) {
         for (const ReportRun& run : runs) {
             io::PageCell cell = io::page_quantity(value(run), run.unit(unit));
             if (&run != &runs.front() && value(runs.front()) > 0) {
-                cell.text += " (" + io::plain(value(run) / value(runs.front()), "") + ")";
+                cell.text += " (" + base::number(value(run) / value(runs.front())) + ")";
             }
             table.rows.back().push_back(std::move(cell));
         }
     };
     add("energy", "J", [](const ReportRun& r) { return r.description.summary.energy_j; });
     add("latency", "s", [](const ReportRun& r) { return r.description.summary.latency_s; });
-    add("energy-delay product", "", [](const ReportRun& r) {
+    add("energy-delay product", "J s", [](const ReportRun& r) {
         return r.description.summary.energy_j * r.description.summary.latency_s;
     });
     add("words moved at the outermost memory", "",
@@ -56,7 +56,7 @@ io::PageTable totals(const std::vector<ReportRun>& runs) {
     table.rows.push_back({io::page_text("status")});
     for (const ReportRun& run : runs) {
         table.rows.back().push_back(io::page_text(run.status == "optimal" ? "optimal"
-                                                  : run.gap ? "within " + io::percent(*run.gap)
+                                                  : run.gap ? "within " + base::percent(*run.gap)
                                                             : "no bound"));
     }
     return table;
@@ -107,10 +107,10 @@ io::RowChart stack(const std::vector<ReportRun>& runs, const std::string& title,
         }
         std::vector<std::string> texts;
         for (std::size_t v = 0; v < values.size(); ++v) {
-            texts.push_back(chart.legend[v] + " " + io::quantity(values[v], run.unit(unit)));
+            texts.push_back(chart.legend[v] + " " + base::quantity(values[v], run.unit(unit)));
         }
         chart.rows.push_back(
-            {run.label, io::stacked(values, texts), io::quantity(of_run(run), run.unit(unit))});
+            {run.label, io::stacked(values, texts), base::quantity(of_run(run), run.unit(unit))});
         table.columns.push_back(run.label);
     }
     return chart;

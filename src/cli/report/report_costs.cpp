@@ -3,9 +3,9 @@
 #include <limits>
 #include <map>
 
+#include "base/units.hpp"
 #include "io/plot_svg.hpp"
 #include "io/row_chart.hpp"
-#include "io/units.hpp"
 #include "report_sections.hpp"
 
 namespace tessera::cli {
@@ -184,12 +184,12 @@ void add_energy(io::Page& page, const ReportRun& run, int level, const std::stri
         const std::vector<double> values = parts.of(einsums[i]);
         std::vector<std::string> texts;
         for (std::size_t p = 0; p < values.size(); ++p) {
-            texts.push_back(parts.names()[p] + " " + io::quantity(values[p], run.unit("J")));
+            texts.push_back(parts.names()[p] + " " + base::quantity(values[p], run.unit("J")));
         }
         chart.rows.push_back(
             {einsums[i].einsum, io::stacked(values, texts),
-             io::quantity(einsums[i].energy_j(), run.unit("J")) + "  " +
-                 io::percent(share(einsums[i].energy_j(), run.description.summary.energy_j))});
+             base::quantity(einsums[i].energy_j(), run.unit("J")) + "  " +
+                 base::percent(share(einsums[i].energy_j(), run.description.summary.energy_j))});
     }
     if (all.size() < einsums.size()) {
         section.texts.push_back("The " + std::to_string(all.size()) +
@@ -249,19 +249,19 @@ void add_time(io::Page& page, const ReportRun& run, int level, const std::string
     const auto shown = most(run.report().einsums, [](const auto& e) { return e.latency_s; });
     for (std::size_t i = 0; i < run.description.summary.einsums.size(); ++i) {
         const io::EinsumSummary& e = run.description.summary.einsums[i];
-        const std::string latency = io::quantity(e.latency_s, run.unit("s"));
+        const std::string latency = base::quantity(e.latency_s, run.unit("s"));
         if (std::binary_search(shown.begin(), shown.end(), i)) {
             chart.rows.push_back(
                 {e.name,
                  {{0, e.latency_s, style_of(names, e.limit), e.limit + " " + latency}},
                  latency + "  " +
-                     io::percent(share(e.latency_s, run.description.summary.latency_s))});
+                     base::percent(share(e.latency_s, run.description.summary.latency_s))});
         }
         std::string busy;
         for (const model::ComponentReport& c : run.report().einsums[i].components) {
             if (c.has_latency && c.latency_s > 0) {
                 busy += (busy.empty() ? "" : ", ") + c.component + " " +
-                        io::percent(share(c.latency_s, e.latency_s));
+                        base::percent(share(c.latency_s, e.latency_s));
             }
         }
         table.rows.push_back(

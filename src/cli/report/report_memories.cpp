@@ -3,8 +3,8 @@
 #include <cmath>
 #include <map>
 
+#include "base/units.hpp"
 #include "io/row_chart.hpp"
-#include "io/units.hpp"
 #include "report_sections.hpp"
 #include "tessera/mapping/pmapping.hpp"
 
@@ -37,13 +37,13 @@ void occupancy(const ReportRun& run, const std::string& prefix, PageSection& sec
         const bool limited = std::isfinite(*c.size_bits) && c.occupancy;
         const double used = limited ? *c.occupancy * *c.size_bits : 0;
         if (limited) {
-            chart.rows.push_back({c.name, io::stacked({*c.occupancy}, {io::size(used)}),
-                                  io::size(used) + " of " + io::size(*c.size_bits)});
+            chart.rows.push_back({c.name, io::stacked({*c.occupancy}, {base::size(used)}),
+                                  base::size(used) + " of " + base::size(*c.size_bits)});
         }
         table.rows.push_back(
             {io::page_text(c.name),
-             {io::size(*c.size_bits), io::page_plain(*c.size_bits / 8).raw},
-             limited ? PageCell{io::size(used), io::page_plain(used / 8).raw} : PageCell{"-", ""},
+             {base::size(*c.size_bits), io::page_plain(*c.size_bits / 8).raw},
+             limited ? PageCell{base::size(used), io::page_plain(used / 8).raw} : PageCell{"-", ""},
              limited ? io::page_percent(*c.occupancy) : PageCell{"-", ""},
              io::page_percent(share(c.busy_s, run.description.summary.latency_s)),
              io::page_quantity(c.energy_j, run.unit("J"))});
@@ -140,7 +140,7 @@ void schedule(const ReportRun& run, const std::string& prefix, PageSection& sect
         const std::vector<model::EinsumReport>& einsums = run.report().einsums;
         table.rows.push_back({io::page_text(life.memory),
                               io::page_text(life.tensor),
-                              {io::size(life.bits), io::page_plain(life.bits / 8).raw},
+                              {base::size(life.bits), io::page_plain(life.bits / 8).raw},
                               io::page_text(einsums[life.first].einsum),
                               io::page_text(einsums[life.last].einsum),
                               io::page_quantity(begin(life.first), run.unit("s")),
@@ -153,7 +153,7 @@ void schedule(const ReportRun& run, const std::string& prefix, PageSection& sect
         chart.rows.push_back(
             {life.tensor,
              {{begin(life.first), ends[life.last], memory_of(life) + 1, life.memory}},
-             io::size(life.bits)});
+             base::size(life.bits)});
     }
     section.texts.emplace_back(
         "The order of the Einsums; those that share a loop take turns inside it, and are drawn "

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/units.hpp"
 #include "io/plot_svg.hpp"
 #include "io/row_chart.hpp"
-#include "io/units.hpp"
 #include "report_sections.hpp"
 
 namespace tessera::cli {
@@ -109,13 +109,14 @@ void add_convergence(io::PageSection& section, const std::vector<const ReportRun
         }
         for (const telemetry::IncumbentView& one : s.incumbents) {
             table.rows.push_back({io::page_text(run->label), io::page_text("best"),
-                                  io::page_plain(one.time_s), io::page_plain(one.value),
+                                  io::page_quantity(one.time_s, "s"),
+                                  io::page_quantity(one.value, s.run.unit),
                                   io::page_text(one.found_by)});
         }
         for (const telemetry::Step& step : s.bounds) {
             table.rows.push_back({io::page_text(run->label), io::page_text("bound"),
-                                  io::page_plain(step.time_s), io::page_plain(step.value),
-                                  io::page_text("")});
+                                  io::page_quantity(step.time_s, "s"),
+                                  io::page_quantity(step.value, s.run.unit), io::page_text("")});
         }
     }
     if (values.series.empty()) {
@@ -159,7 +160,7 @@ void add_front(io::PageSection& section, const std::vector<const ReportRun*>& ru
             table.rows.push_back({io::page_text(run->label), io::page_text(std::to_string(i + 1)),
                                   io::page_quantity(report.energy_j(), run->unit("J")),
                                   io::page_quantity(report.latency_s(), run->unit("s")),
-                                  io::page_plain(report.edp_js())});
+                                  io::page_quantity(report.edp_js(), run->unit("J s"))});
         }
         std::sort(series.points.begin(), series.points.end());
         plot.series.push_back(std::move(series));
@@ -195,7 +196,7 @@ void add_funnel(io::PageSection& section, const telemetry::FunnelView& f,
         if (part) {
             chart.rows.push_back({name,
                                   {{0, number, style, std::to_string(n)}},
-                                  std::to_string(n) + "  " + io::percent(of)});
+                                  std::to_string(n) + "  " + base::percent(of)});
         }
     };
     add("generated", f.generated, 0);

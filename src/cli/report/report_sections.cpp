@@ -4,11 +4,11 @@
 
 #include <algorithm>
 
+#include "base/units.hpp"
 #include "cli/answer/proof.hpp"
 #include "cli/run/stored_run.hpp"
 #include "io/equation.hpp"
 #include "io/looptree_svg.hpp"
-#include "io/units.hpp"
 #include "tessera/workload/workload.hpp"
 
 namespace tessera::cli {
@@ -31,8 +31,8 @@ std::string standing(const ReportRun& run) {
     }
     const std::string ended = run.stopped_by.empty() ? "" : " (" + run.stopped_by + " ended it)";
     if (run.gap && *run.gap < 1) {
-        return "Not proven optimal" + ended + ": no mapping is better by more than " +
-               io::percent(*run.gap) + " in " + run.metric + ".";
+        return "Not proven optimal" + ended + ": a mapping that is better by up to " +
+               base::percent(*run.gap) + " in " + run.metric + " may exist.";
     }
     return run.status.empty() ? "" : "Not proven optimal, and no bound is known" + ended + ".";
 }
@@ -45,7 +45,7 @@ std::string limits(const ReportRun& run) {
     for (const io::ComponentSummary& c : parts) {
         if (c.limits_s > 0 && text.size() < 200) {
             text += (text.empty() ? "" : ", ") + c.name + (c.computes ? " (compute)" : "") + " " +
-                    io::percent(share(c.limits_s, run.description.summary.latency_s));
+                    base::percent(share(c.limits_s, run.description.summary.latency_s));
         }
     }
     return text.empty() ? "" : "What limits the time: " + text + " of it.";
@@ -66,8 +66,7 @@ void result(io::Page& page, const ReportRun& run, int level, const std::string& 
     };
     add("energy", io::page_quantity(s.energy_j, run.unit("J")));
     add("latency", io::page_quantity(s.latency_s, run.unit("s")));
-    add("energy-delay product", {io::plain(s.energy_j * s.latency_s, run.unit("J s")),
-                                 io::page_plain(s.energy_j * s.latency_s).raw});
+    add("energy-delay product", io::page_quantity(s.energy_j * s.latency_s, run.unit("J s")));
     add("computes", io::page_plain(s.computes));
     add("computes in use", io::page_percent(s.compute_use));
     add("energy per compute", io::page_quantity(share(s.energy_j, s.computes), run.unit("J")));

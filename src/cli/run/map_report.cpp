@@ -4,13 +4,13 @@
 
 #include "base/memory_reserve.hpp"
 #include "base/printable.hpp"
+#include "base/units.hpp"
 #include "cli/answer/proof.hpp"
 #include "cli/cli.hpp"
 #include "cli/output.hpp"
 #include "cli/table.hpp"
 #include "io/looptree_svg.hpp"
 #include "io/pipelines.hpp"
-#include "io/units.hpp"
 #include "map_options.hpp"
 #include "tessera/mapping/assemble.hpp"
 #include "tessera/workload/workload.hpp"
@@ -66,12 +66,12 @@ void print_pareto_set(std::ostream& out, const arch::Architecture& architecture,
     for (std::size_t i = 0; i < result.solutions.size(); ++i) {
         const model::Report& report = result.solutions[i].report;
         rows.push_back({"  " + std::to_string(i + 1),
-                        io::quantity(report.energy_j(), unit(architecture, "J")),
-                        io::quantity(report.latency_s(), unit(architecture, "s")),
-                        io::plain(report.edp_js(), unit(architecture, "J s"))});
+                        base::quantity(report.energy_j(), unit(architecture, "J")),
+                        base::quantity(report.latency_s(), unit(architecture, "s")),
+                        base::quantity(report.edp_js(), unit(architecture, "J s"))});
         for (const mapper::Metric metric : others) {
-            rows.back().push_back(
-                io::plain(mapper::metric_value(metric, report), metric_unit(architecture, metric)));
+            rows.back().push_back(base::quantity(mapper::metric_value(metric, report),
+                                                 metric_unit(architecture, metric)));
         }
     }
     out << "Pareto set:\n";
@@ -89,17 +89,18 @@ std::string rounded(const std::string& digits) {
 
 void print_search(std::ostream& out, const mapper::Result& result, const Asked& asked) {
     const Usage used = usage();
-    std::string line = "Search: " + io::quantity(asked.wall_s, "s") + " wall, " +
-                       io::quantity(used.cpu_s, "s") + " CPU, " +
-                       io::counted(result.statistics.threads, "thread") + ", " +
-                       io::memory(used.peak_rss_bytes) + " memory, " +
-                       io::counted(result.statistics.evaluated, "pmapping") + " evaluated";
+    std::string line = "Search: " + base::quantity(asked.wall_s, "s") + " wall, " +
+                       base::quantity(used.cpu_s, "s") + " CPU, " +
+                       base::counted(result.statistics.threads, "thread") + ", " +
+                       base::memory(used.peak_rss_bytes) + " memory, " +
+                       base::amount(static_cast<double>(result.statistics.evaluated)) +
+                       " pmappings evaluated";
     if (!result.statistics.mapspace_size.empty()) {
-        line += " of " + rounded(result.statistics.mapspace_size);
+        line += ", the space has " + rounded(result.statistics.mapspace_size) + " choices of them";
     }
     if (result.statistics.table_rows > 0) {
-        line += ", charged " + io::plain(result.statistics.charged, "") + " times the tables of " +
-                io::counted(result.statistics.table_rows, "row");
+        line += ", charged " + base::number(result.statistics.charged) + " times the tables of " +
+                base::counted(result.statistics.table_rows, "row");
     }
     print_line(out, line, 8);
 }

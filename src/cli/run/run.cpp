@@ -1,4 +1,5 @@
 // Dispatch to the sub-commands, and the one place where errors become exit codes.
+#include <algorithm>
 #include <exception>
 #include <new>
 #include <ostream>
@@ -12,6 +13,8 @@
 #include "cli/plugins/components.hpp"
 #include "cli/ranks/ranked.hpp"
 #include "cli/timeloop/timeloop.hpp"
+#include "io/json_text.hpp"
+#include "io/report_json.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/spec/position.hpp"
 
@@ -114,8 +117,27 @@ std::string indented(const std::string& message) {
 
 namespace {
 
+/// What ended a command, for programs that read its document.
+io::Json error_json(const Error& error) {
+    io::Json document, one;
+    one["message"] = error.what();
+    const auto* const input = dynamic_cast<const UserError*>(&error);
+    if (input != nullptr && input->position()) {
+        one["file"] = input->position()->file;
+        one["line"] = input->position()->line;
+        one["column"] = input->position()->column;
+    }
+    document["schema_version"] = io::schema_version;
+    document["status"] = "error";
+    document["exit_code"] = error.exit_code();
+    document["error"] = std::move(one);
+    return document;
+}
+
+/// `told`: what `out` was given, so that a document stays the only one.
 /// \throws std::bad_alloc, as no text can be made
-int run_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
+int run_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err,
+                const base::PrintableOutput& told) {
     try {
         const int code = dispatch(args, out, err);
         out.flush();
@@ -126,6 +148,9 @@ int run_command(const std::vector<std::string>& args, std::ostream& out, std::os
         return code;
     } catch (const Error& error) {
         err << "tessera: " << indented(error.what()) << "\n";
+        if (!told.used() && std::find(args.begin(), args.end(), "--json") != args.end()) {
+            out << io::dumped(error_json(error)) << std::flush;
+        }
         return error.exit_code();
     } catch (const std::bad_alloc&) {
         throw;
@@ -196,7 +221,7 @@ int run(const std::vector<std::string>& args, std::ostream& out, std::ostream& e
     const base::MemoryReserve reserve;
     const base::PrintableOutput printable_out(out), printable_err(err);
     try {
-        return run_command(args, out, err);
+        return run_command(args, out, err, printable_out);
     } catch (...) {
         err << "tessera: " << out_of_memory_text;
         return ExitCode::limit_before_result;

@@ -11,9 +11,9 @@
 #include <set>
 
 #include "base/printable.hpp"
+#include "base/units.hpp"
 #include "cli/cli.hpp"
 #include "cli/output.hpp"
-#include "io/units.hpp"
 #include "sweep_plots.hpp"
 #include "tessera/spec/value.hpp"
 
@@ -117,8 +117,8 @@ void print_front(std::ostream& out, const SweepResult& result,
     for (std::size_t i = 0; i < std::min(front.size(), most); ++i) {
         const SweepOutcome& outcome = result.outcomes[front[i]];
         rows.push_back({"  " + std::to_string(front[i]), point_text(result.plan, front[i]),
-                        io::plain(*outcome.energy_j, ""), io::plain(*outcome.latency_s, ""),
-                        io::plain(*outcome.edp_js, "")});
+                        base::number(*outcome.energy_j), base::number(*outcome.latency_s),
+                        base::number(*outcome.edp_js)});
     }
     print_table(out, rows, 2);
     if (front.size() > most) {
@@ -206,7 +206,7 @@ void print_sweep(std::ostream& out, const SweepResult& result) {
     }
     out << "Sweep of " << base::one_line(plan.workload + " on " + plan.architecture) << " (mapper "
         << plan.mapper << ", model " << plan.model << ", metric " << plan.metric
-        << "): " << io::counted(n, "point");
+        << "): " << base::counted(n, "point");
     if (shared > 0) {
         out << ", " << shared << " of them with the problem of another";
     }

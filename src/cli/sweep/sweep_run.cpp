@@ -18,12 +18,12 @@
 #include "base/leave.hpp"
 #include "base/pause.hpp"
 #include "base/process_pool.hpp"
+#include "base/units.hpp"
 #include "cli/cli.hpp"
 #include "cli/output.hpp"
 #include "cli/ranks/ranked.hpp"
 #include "cli/run/live_run.hpp"
 #include "cli/view/interrupt.hpp"
-#include "io/units.hpp"
 #include "sweep_journals.hpp"
 #include "sweep_work.hpp"
 #include "tessera/base/error.hpp"
@@ -272,14 +272,14 @@ public:
             return;
         }
         told_s_ = now_s;
-        err_ << "tessera: " << done_ << " of " << io::counted(n_, "search", "searches");
+        err_ << "tessera: " << done_ << " of " << base::counted(n_, "search", "searches");
         if (failed_ > 0) {
             err_ << ", " << failed_ << " failed";
         }
         const double left_s = now_s / static_cast<double>(done_) * static_cast<double>(n_ - done_);
-        err_ << ", " << io::quantity(now_s, "s");
+        err_ << ", " << base::quantity(now_s, "s");
         if (done_ < n_) {
-            err_ << ", about " << io::quantity(left_s, "s") << " left";
+            err_ << ", about " << base::quantity(left_s, "s") << " left";
         }
         err_ << std::endl;
     }
@@ -511,7 +511,8 @@ int run_sweep(const SweepPlan& plan, const SweepSearch& search, const SweepCall&
         whole = search_those_left();
     }
     if (folder.shared() && (!whole || !writes_result(folder, own.size(), interrupt))) {
-        err << "tessera: " << io::counted(searched, "search", "searches") << " of the sweep here; "
+        err << "tessera: " << base::counted(searched, "search", "searches")
+            << " of the sweep here; "
             << (whole ? "another process has written its result\n"
                       : "go on with the same command\n");
         return whole ? sweep_exit_code(result, own) : ExitCode::interrupted;

@@ -4,11 +4,11 @@
 #include <sstream>
 #include <thread>
 
+#include "base/units.hpp"
 #include "cli/cli.hpp"
 #include "cli/compare/compare.hpp"
 #include "cli/run/live_run.hpp"
 #include "cli/run/mapping_view.hpp"
-#include "io/units.hpp"
 #include "tessera/base/error.hpp"
 #include "timeloop.hpp"
 #include "timeloop_search.hpp"
@@ -163,8 +163,9 @@ private:
         const bool known = (result.proven == 0 ? result.bound : result.next_bound).has_value();
         const std::string next =
             objectives.size() > 1 ? " in " + timeloop::names(objectives, result.proven, 1) : "";
-        const std::string text = known ? "at most " + io::percent(gap) + " above the optimum" + next
-                                       : "no bound is known" + next;
+        const std::string text = known
+                                     ? "at most " + base::percent(gap) + " above the optimum" + next
+                                     : "no bound is known" + next;
         return proven.empty() ? (known ? "A" : "N") + text.substr(1) : proven + text;
     }
 

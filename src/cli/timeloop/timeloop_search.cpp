@@ -6,9 +6,9 @@
 
 #include "api/search.hpp"
 #include "base/printable.hpp"
+#include "base/units.hpp"
 #include "cli/output.hpp"
 #include "cli/run/live_run.hpp"
-#include "io/units.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/spec/position.hpp"
 #include "timeloop/mapspace.hpp"
@@ -201,22 +201,22 @@ timeloop::Mapping timeloop_start(const std::string& path, const std::vector<std:
 
 void print_timeloop_stats(std::ostream& out, const timeloop::Input& input,
                           const timeloop::Stats& stats) {
-    out << "  energy       " << io::quantity(stats.energy_pj * j_per_pj, "J") << "\n"
+    out << "  energy       " << base::quantity(stats.energy_pj * j_per_pj, "J") << "\n"
         << "  latency      " << stats.cycles << " cycles\n"
         << "  EDP          " << stats.edp() << " J cycles\n"
-        << "  utilization  " << io::percent(stats.utilization) << "\n"
+        << "  utilization  " << base::percent(stats.utilization) << "\n"
         << "  bottleneck   " << timeloop::bottleneck(input.architecture, stats) << "\n";
     std::vector<std::vector<std::string>> rows = {
         {"  level", "energies from", "energy", "accesses", "cycles"}};
     const timeloop::ArithmeticLevel& arithmetic = input.architecture.arithmetic;
     rows.push_back({"  " + arithmetic.name, arithmetic.energy_source,
-                    io::quantity(stats.arithmetic.energy_pj * j_per_pj, "J"),
+                    base::quantity(stats.arithmetic.energy_pj * j_per_pj, "J"),
                     std::to_string(stats.arithmetic.computes),
                     std::to_string(stats.arithmetic.cycles)});
     for (std::size_t i = 0; i < stats.levels.size(); ++i) {
         const timeloop::StorageLevel& level = input.architecture.storage[i];
         rows.push_back({"  " + level.name, level.energy.source,
-                        io::quantity(stats.levels[i].energy_pj * j_per_pj, "J"),
+                        base::quantity(stats.levels[i].energy_pj * j_per_pj, "J"),
                         std::to_string(stats.levels[i].accesses),
                         std::to_string(stats.levels[i].cycles)});
     }

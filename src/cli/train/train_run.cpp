@@ -14,10 +14,10 @@
 #include <sstream>
 
 #include "base/directory.hpp"
+#include "base/units.hpp"
 #include "cli/cli.hpp"
 #include "io/json_text.hpp"
 #include "io/plot_svg.hpp"
-#include "io/units.hpp"
 #include "learning/container.hpp"
 #include "learning/quality.hpp"
 #include "tessera/base/error.hpp"
@@ -183,7 +183,7 @@ private:
             watch_->say("samples " + std::to_string(seen.raw.size() + unseen.raw.size()) + " of " +
                         std::to_string(per_problem_ * problems_.size()) + ", problem " +
                         std::to_string(to) + " of " + std::to_string(problems_.size()) + ", " +
-                        io::quantity(since(start), "s"));
+                        base::quantity(since(start), "s"));
         }
     }
 
@@ -244,7 +244,7 @@ private:
                 "epoch " + std::to_string(trainer.epochs()) + " of " +
                 std::to_string(plan_.epochs) + ": loss " + digits(losses_.back(), 4) +
                 (test.size() > 0 ? ", on unseen problems " + digits(test_losses_.back(), 4) : "") +
-                ", " + io::quantity(since(start), "s"));
+                ", " + base::quantity(since(start), "s"));
         }
         training_s_ = since(start);
     }
@@ -331,8 +331,8 @@ private:
                  << ", of one problem's mappings " << digits(q.median_rank_correlation, 4)
                  << " (median); mean squared error of log2 " << digits(q.squared_error, 4);
         }
-        text << "\n  time     samples " << io::quantity(drawing_s_, "s") << ", training "
-             << io::quantity(training_s_, "s") << "\n";
+        text << "\n  time     samples " << base::quantity(drawing_s_, "s") << ", training "
+             << base::quantity(training_s_, "s") << "\n";
         folder_.write("result.json", io::dumped(result));
         io::put(result, "drawing_s", drawing_s_);
         io::put(result, "training_s", training_s_);

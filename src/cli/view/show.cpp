@@ -7,12 +7,14 @@
 #include "base/data_path.hpp"
 #include "base/directory.hpp"
 #include "base/printable.hpp"
+#include "base/units.hpp"
 #include "cli/cli.hpp"
 #include "cli/commands.hpp"
 #include "cli/inputs.hpp"
 #include "cli/output.hpp"
 #include "io/equation.hpp"
-#include "io/units.hpp"
+#include "io/json_text.hpp"
+#include "show_json.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/workload/workload.hpp"
 
@@ -26,27 +28,6 @@ constexpr const char* examples =
   tessera show eyeriss                     its memories, fan-outs, energies
 )";
 
-/// The first sentence of the comment at the head of the file.
-std::string about(const std::string& path) {
-    const std::optional<std::string> text = base::read_regular_file(path);
-    std::string line;
-    for (std::size_t i = 0; text && i < text->size() && (*text)[i] == '#';) {
-        const std::size_t end = std::min(text->find('\n', i), text->size());
-        const std::string part = text->substr(i + 1, end - i - 1);
-        line += (line.empty() ? "" : " ") +
-                part.substr(std::min(part.size(), part.find_first_not_of(' ')));
-        i = end + 1;
-        if (const std::size_t stop = line.find(". "); stop != std::string::npos) {
-            line.resize(stop + 1);
-            break;
-        }
-        if (!line.empty() && line.back() == '.') {
-            break;
-        }
-    }
-    return line;
-}
-
 void print_names(std::ostream& out, const char* kind, const char* title) {
     out << title << ":\n";
     const std::vector<std::string> names = list_data(kind);
@@ -56,7 +37,7 @@ void print_names(std::ostream& out, const char* kind, const char* title) {
     }
     for (const std::string& name : names) {
         std::string line = "  " + name + std::string(widest - name.size() + 2, ' ') +
-                           base::one_line(about(find_data(kind, name).string()));
+                           base::one_line(show::about(find_data(kind, name).string()));
         if (line.size() > 80) {
             line.resize(line.rfind(' ', 76));
             line += " ...";
@@ -66,7 +47,7 @@ void print_names(std::ostream& out, const char* kind, const char* title) {
 }
 
 void print_head(std::ostream& out, const std::string& name, const std::string& path) {
-    out << name << ": " << base::one_line(about(path)) << "\n  " << path << "\n";
+    out << name << ": " << base::one_line(show::about(path)) << "\n  " << path << "\n";
 }
 
 void print_variables(std::ostream& out, const std::string& path) {
@@ -92,17 +73,16 @@ void print_workload(std::ostream& out, const workload::Workload& workload) {
     double computes = 0;
     for (std::size_t e = 0; e < workload.einsums.size(); ++e) {
         const workload::Einsum& einsum = workload.einsums[e];
-        double own = einsum.is_copy_operation ? 0 : workload.n_instances * einsum.n_instances;
+        const double own = show::computes_of(workload, einsum);
         std::string bounds;
         for (const int v : einsum.rank_variables) {
             const auto& variable = workload.rank_variables[static_cast<std::size_t>(v)];
-            own *= static_cast<double>(variable.bound);
             bounds += " " + variable.name + "=" + std::to_string(variable.bound);
         }
         computes += own;
         out << "  "
             << base::one_line(einsum.name + ": " + io::equation(workload, static_cast<int>(e)))
-            << "\n     " << base::one_line(bounds) << "; " << io::plain(own, "computes") << "\n";
+            << "\n     " << base::one_line(bounds) << "; " << base::amount(own, "computes") << "\n";
     }
     std::vector<std::vector<std::string>> rows = {
         {"  tensor", "role", "words", "size", "bits per word"}};
@@ -111,45 +91,35 @@ void print_workload(std::ostream& out, const workload::Workload& workload) {
         const double size = tensor.size_values * tensor.bits_per_value;
         bits += size;
         rows.push_back({"  " + tensor.name,
-                        std::string(tensor.intermediate()      ? "intermediate"
-                                    : tensor.producers.empty() ? "input"
-                                                               : "result") +
-                            (tensor.persistent ? ", persistent" : ""),
-                        io::plain(tensor.size_values, ""), io::size(size),
-                        io::plain(tensor.bits_per_value, "")});
+                        std::string(show::role(tensor)) + (tensor.persistent ? ", persistent" : ""),
+                        base::amount(tensor.size_values), base::size(size),
+                        base::number(tensor.bits_per_value)});
     }
     out << "Tensors:\n";
     print_table(out, rows, 2);
-    out << "In all: " << io::counted(workload.einsums.size(), "Einsum") << ", "
-        << io::plain(computes, "computes") << ", tensors of " << io::size(bits);
+    out << "In all: " << base::counted(workload.einsums.size(), "Einsum") << ", "
+        << base::amount(computes, "computes") << ", tensors of " << base::size(bits);
     out << (workload.n_instances == 1
                 ? "\n"
-                : "; computes count " + io::plain(workload.n_instances, "instances") + "\n");
+                : "; computes count " + base::amount(workload.n_instances, "instances") + "\n");
 }
 
 std::string actions_text(const arch::PathLevel& level, const std::string& joule) {
     std::string text;
     for (const arch::PathAction& action : level.actions) {
         text +=
-            (text.empty() ? "" : ", ") + action.name + " " + io::quantity(action.energy_j, joule);
+            (text.empty() ? "" : ", ") + action.name + " " + base::quantity(action.energy_j, joule);
         if (std::isfinite(action.throughput_per_s)) {
-            text += " at " + io::quantity(action.throughput_per_s, joule.empty() ? "" : "/s");
+            text += " at " + base::quantity(action.throughput_per_s, joule.empty() ? "" : "/s");
         }
     }
     return text;
 }
 
-/// The levels as the first Einsum of the workload that runs on each compute sees them.
 void print_architecture(std::ostream& out, const arch::Architecture& architecture,
                         const workload::Workload& workload) {
     for (const std::string& compute : architecture.compute_names()) {
-        std::optional<arch::Path> path;
-        for (std::size_t e = 0; e < workload.einsums.size() && !path; ++e) {
-            path = architecture.path(workload, static_cast<int>(e), compute, arch::Compat::none);
-            if (!path->compute().enabled) {
-                path.reset();
-            }
-        }
+        const std::optional<arch::Path> path = show::path_to(compute, architecture, workload);
         if (!path) {
             out << "Down to " << base::one_line(compute) << ": no Einsum of "
                 << base::one_line(workload.name) << " runs there\n";
@@ -158,33 +128,23 @@ void print_architecture(std::ostream& out, const arch::Architecture& architectur
         out << "Down to " << base::one_line(compute) << ":\n";
         std::vector<std::vector<std::string>> rows = {
             {"  component", "kind", "size of one", "fan-out below it", "actions"}};
-        static const char* const kinds[] = {"memory",    "toll",    "compute",
-                                            "container", "network", "array"};
         for (const arch::PathLevel& level : path->levels) {
             std::string fans;
             for (const arch::PathDim& dim : level.spatial) {
                 fans += (fans.empty() ? "" : " x ") + std::to_string(dim.fanout) + " " + dim.name;
             }
             const bool memory = level.kind == arch::LevelKind::memory;
-            rows.push_back({"  " + level.name, kinds[static_cast<std::size_t>(level.kind)],
-                            memory ? io::size(level.size_bits) : "-", fans.empty() ? "-" : fans,
+            rows.push_back({"  " + level.name, show::kind_name(level.kind),
+                            memory ? base::size(level.size_bits) : "-", fans.empty() ? "-" : fans,
                             actions_text(level, unit(architecture, "J"))});
         }
         print_table(out, rows, 5);
-        out << "  " << io::plain(path->compute().cumulative_fanout, "") << " of "
+        out << "  " << base::amount(path->compute().cumulative_fanout) << " of "
             << base::one_line(compute) << " in all\n";
     }
-    double leak_w = 0;
-    if (!workload.einsums.empty()) {
-        for (const arch::Leak& leak :
-             architecture
-                 .path(workload, 0, architecture.compute_names().front(), arch::Compat::none)
-                 .leaks) {
-            leak_w += leak.leak_power_w;
-        }
-    }
+    const double leak_w = show::leak_power_w(architecture, workload);
     if (leak_w > 0) {
-        out << "Leakage: " << io::quantity(leak_w, unit(architecture, "W")) << "\n";
+        out << "Leakage: " << base::quantity(leak_w, unit(architecture, "W")) << "\n";
     }
 }
 
@@ -218,7 +178,8 @@ CommandText show_text() {
         ("workload,w", options::text().by_default("").named("WORKLOAD"),
          "of an architecture: whose tensors its fields are evaluated for; default: matmul")  //
         ("einsums", options::text().named("LIST"),
-         "only these Einsums of the workload, as in conv1,conv2");
+         "only these Einsums of the workload, as in conv1,conv2")  //
+        ("json", options::flag(), "print one JSON document");
     add_inputs(result, "D");
     return {"[NAME] [options]", examples, result};
 }
@@ -232,6 +193,11 @@ int show_command(const std::vector<std::string>& args, std::ostream& out, std::o
     const Arguments arguments("show", words, text.options);
     if (arguments.flag("help")) {
         print_help(out, text.examples, text.options);
+        return ExitCode::ok;
+    }
+    const bool json = arguments.flag("json");
+    if (!arguments.has("name") && json) {
+        out << io::dumped(show::names_json());
         return ExitCode::ok;
     }
     if (!arguments.has("name")) {
@@ -251,12 +217,19 @@ int show_command(const std::vector<std::string>& args, std::ostream& out, std::o
     const std::string path =
         find_data(architecture ? "arch-specs" : "problem-shapes", name).string();
     print_file_warnings(err, inputs.warnings);
+    if (architecture && !of.empty()) {
+        print_guessed(err, inputs.guessed_roles);
+    }
+    if (json) {
+        io::Json document = show::spec_json(name, path);
+        architecture ? show::add_architecture(document, *inputs.architecture, *inputs.workload)
+                     : show::add_workload(document, *inputs.workload);
+        out << io::dumped(document);
+        return ExitCode::ok;
+    }
     print_head(out, name, path);
     print_variables(out, path);
     if (architecture) {
-        if (!of.empty()) {
-            print_guessed(err, inputs.guessed_roles);
-        }
         print_architecture(out, *inputs.architecture, *inputs.workload);
     } else {
         print_workload(out, *inputs.workload);

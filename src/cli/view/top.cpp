@@ -104,7 +104,9 @@ View view_of(const Arguments& arguments) {
                                   : SymbolSet::ascii;
     }
     const std::size_t color = arguments.choice("color", {"auto", "always", "never"});
-    view.theme = color == 0 ? view.theme : color == 1 ? Theme::color : Theme::mono;
+    if (color == 2 || (color == 1 && view.theme == Theme::mono)) {
+        view.theme = color == 1 ? Theme::color : Theme::mono;
+    }
     return view;
 }
 

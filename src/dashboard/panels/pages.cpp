@@ -215,7 +215,7 @@ int draw_help(Canvas canvas, const View& view) {
         {"s", "stop the search and write its result (asks first)"},
         {"c", "write a checkpoint now"},
         {"e", "export this screen: text, colours, and the numbers as JSON"},
-        {"t", "theme: colours or mono"},
+        {"t", "theme: colours, for a light background, or mono"},
         {"g", "graph symbols: block, braille, ASCII"},
         {"m", "mouse on or off (off: the terminal can select text)"},
         {"? h F1", "this page; F2: options"},
@@ -243,8 +243,8 @@ int draw_options(Canvas canvas, const View& view) {
                     {text, style::text}};
     };
     const std::vector<Line> lines = {
-        entry("t", "theme", view.theme == Theme::mono ? "mono" : "colour",
-              "colour: Okabe-Ito, told apart by the colour-blind; mono: none"),
+        entry("t", "theme", name(view.theme),
+              "colour: told apart by the colour-blind; light: on white; mono: none"),
         entry("g", "symbols", name(view.symbols), "braille is finest but missing in some fonts"),
         entry("+ -", "rate", quantity(view.rate_hz, "Hz"), "frames a second"),
         entry("m", "mouse", view.mouse ? "on" : "off", "click focuses, wheel scrolls"),

@@ -32,11 +32,15 @@ struct Terminal::Impl {
 
 namespace {
 
-short nearest_basic(Ink ink) {
-    static constexpr short basic[ink_count] = {-1,         -1,          COLOR_YELLOW,
-                                               COLOR_CYAN, COLOR_GREEN, COLOR_YELLOW,
-                                               COLOR_BLUE, COLOR_RED,   COLOR_MAGENTA};
-    return basic[static_cast<int>(ink)];
+// Yellow and cyan cannot be read on white.
+short nearest_basic(Ink ink, bool light) {
+    static constexpr short on_dark[ink_count] = {-1,         -1,          COLOR_YELLOW,
+                                                 COLOR_CYAN, COLOR_GREEN, COLOR_YELLOW,
+                                                 COLOR_BLUE, COLOR_RED,   COLOR_MAGENTA};
+    static constexpr short on_light[ink_count] = {-1,         -1,          COLOR_RED,
+                                                  COLOR_BLUE, COLOR_GREEN, COLOR_MAGENTA,
+                                                  COLOR_BLUE, COLOR_RED,   COLOR_MAGENTA};
+    return (light ? on_light : on_dark)[static_cast<int>(ink)];
 }
 
 attr_t attributes(const Style& style) {
@@ -161,12 +165,16 @@ void Terminal::begin_screen() {
     ::curs_set(0);
     ::leaveok(stdscr, TRUE);
     if (::has_colors() && ::start_color() == OK && ::use_default_colors() == OK) {
-        for (short i = 0; i < ink_count; ++i) {
-            const auto ink = static_cast<Ink>(i);
-            const int color = COLORS >= 256 ? xterm_color(ink) : nearest_basic(ink);
-            ::init_pair(static_cast<short>(i + 1), static_cast<short>(color), -1);
-        }
         impl_->pairs = ink_count;
+        set_colors(false);
+    }
+}
+
+void Terminal::set_colors(bool light) {
+    for (short i = 0; i < impl_->pairs; ++i) {
+        const auto ink = static_cast<Ink>(i);
+        const int color = COLORS >= 256 ? xterm_color(ink, light) : nearest_basic(ink, light);
+        ::init_pair(static_cast<short>(i + 1), static_cast<short>(color), -1);
     }
 }
 
@@ -195,6 +203,9 @@ void Terminal::paint(int x, int y, const Cell& cell) {
 void Terminal::show(const Frame& frame) {
     const Size size = frame.size();
     const bool all = !impl_->shown || !(impl_->shown->size() == size);
+    if (!impl_->shown || impl_->shown->light != frame.light) {
+        set_colors(frame.light);
+    }
     if (all) {
         ::erase();
     }

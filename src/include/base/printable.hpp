@@ -4,6 +4,7 @@
 // are those of JSON, so that a document that is printed stays the same document.
 #pragma once
 
+#include <atomic>
 #include <mutex>
 #include <ostream>
 #include <streambuf>
@@ -37,6 +38,11 @@ public:
     ~PrintableOutput();
     PrintableOutput(const PrintableOutput&) = delete;
 
+    /// Whether anything was written since it lives.
+    bool used() const {
+        return buffer_.used();
+    }
+
 private:
     class Buffer : public std::streambuf {
     public:
@@ -44,6 +50,9 @@ private:
         ~Buffer() override;
         std::streambuf* target() const {
             return to_;
+        }
+        bool used() const {
+            return used_;
         }
 
     protected:
@@ -56,6 +65,7 @@ private:
 
         std::streambuf* const to_;
         std::mutex lock_;
+        std::atomic<bool> used_ = false;
         std::string begun_;  ///< of a code point whose rest is still to come
     };
     friend void write_unchanged(std::ostream& stream, const std::string& text);

@@ -29,6 +29,9 @@ public:
 
     bool operator==(const Frame&) const = default;
 
+    /// Its inks are those for a light background.
+    bool light = false;
+
 private:
     std::size_t index(int x, int y) const;
 
@@ -36,8 +39,8 @@ private:
     std::vector<Cell> cells_;
 };
 
-/// xterm-256 index of an ink; -1 for the terminal's own colour.
-int xterm_color(Ink ink);
+/// xterm-256 index of an ink on a dark or a light background; -1 for the terminal's own colour.
+int xterm_color(Ink ink, bool light);
 
 /// A rectangle of a frame with coordinates of its own. What lies outside is cut off, so that a
 /// panel cannot spoil its neighbour.

@@ -49,6 +49,7 @@ public:
 
 private:
     void begin_screen();
+    void set_colors(bool light);
     void paint(int x, int y, const Cell& cell);
     void resume();
 

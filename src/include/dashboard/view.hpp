@@ -28,7 +28,11 @@ inline constexpr int panel_count = 10;
 /// "Summary"
 const char* title(Panel panel);
 
-enum class Theme : std::uint8_t { color, mono };
+/// `light`: colours for a light background.
+enum class Theme : std::uint8_t { color, light, mono };
+
+/// "colour", "light", "mono"
+const char* name(Theme theme);
 
 /// A page over the panels.
 enum class Page : std::uint8_t { panels, help, options };
