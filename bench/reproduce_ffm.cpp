@@ -92,7 +92,7 @@ Found map(const Settings& s, const std::vector<std::string>& problem,
 }
 
 std::vector<std::string> layer(const Settings& s) {
-    return {"-w", "gpt3-6.7b",          "-D", "BITS=" + s.bits,
+    return {"-w", "gpt3-6.7b",        "-D", "BITS=" + s.bits,
             "-D", "BATCH=" + s.batch, "-D", "TOKENS=" + s.tokens};
 }
 
@@ -108,9 +108,10 @@ void fusion(const Settings& s) {
                                    {"one fused loop", {"--max-fused-loops", "1"}, 0.0517042},
                                    {"two fused loops", {"--max-fused-loops", "2"}, 0.0498200},
                                    {"any number", {}, 0.0498200}};
-    std::printf("1. What fusion is worth: GPT-3 6.7B, batch %s, %s tokens, %s bits; paper: batch "
-                "4, 4096, 8\n",
-                s.batch.c_str(), s.tokens.c_str(), s.bits.c_str());
+    std::printf(
+        "1. What fusion is worth: GPT-3 6.7B, batch %s, %s tokens, %s bits; paper: batch "
+        "4, 4096, 8\n",
+        s.batch.c_str(), s.tokens.c_str(), s.bits.c_str());
     std::printf("%-16s %12s %10s %12s %10s %9s\n", "", "EDP (J s)", "share", "paper (J s)", "share",
                 "CPU s");
     double whole = 0;

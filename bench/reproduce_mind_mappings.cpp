@@ -8,9 +8,9 @@
 // The methods are those of the paper: `simanneal` is annealing with the schedule of that library,
 // `deap` genetic search as its appendix has it; `annealing`, `genetic` and others are ours.
 // A search ends after so many steps or CPU seconds, whichever is first; FFM after CPU seconds.
-// Without files of surrogates two are trained (--quick: small ones). Tables go to stdout; figures 3,
-// 5 and 6 become .csv and .svg in the folder, 7a lies beside the surrogates (losses.svg). Figures 7b
-// and 7c: mind_mappings_surrogates. Map:
+// Without files of surrogates two are trained (--quick: small ones). Tables go to stdout; figures
+// 3, 5 and 6 become .csv and .svg in the folder, 7a lies beside the surrogates (losses.svg).
+// Figures 7b and 7c: mind_mappings_surrogates. Map:
 //   problems       table 1
 //   race           one strategy, one seed: the best value after each step, and CPU time
 //   figures 3 to 7
@@ -213,8 +213,7 @@ Field run_field(const Target& target, const Settings& settings) {
         std::vector<double> curve(steps, 0), times(steps, 0);
         double spent_s = 0, made = 0;
         for (std::uint64_t seed = 0; seed < seeds; ++seed) {
-            Race run =
-                race(space, own.strategy, own.knobs, seed, steps, settings.cpu_seconds);
+            Race run = race(space, own.strategy, own.knobs, seed, steps, settings.cpu_seconds);
             field.cut += run.best.size() < steps ? 1 : 0;
             spent_s += run.at_s.back();
             made += static_cast<double>(run.best.size());

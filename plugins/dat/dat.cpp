@@ -69,8 +69,8 @@ public:
         if (turn_.left == 0) {
             begin_turn();
         }
-        const std::size_t n = std::min<std::size_t>(
-            {batch.size(), turn_.left, turn_.all ? batch.size() : at_once});
+        const std::size_t n =
+            std::min<std::size_t>({batch.size(), turn_.left, turn_.all ? batch.size() : at_once});
         for (std::size_t i = 0; i < n; ++i) {
             Candidate& c = batch[i];
             Rng rng(stream_seed(seed_, step_ + i));
@@ -352,8 +352,8 @@ private:
         }
         const bool complete = partial_->complete();
         const std::size_t place = complete ? 0 : partial_->place();
-        const bool inside = !complete && place >= listing.first &&
-                            place < listing.first + listing.shape.size();
+        const bool inside =
+            !complete && place >= listing.first && place < listing.first + listing.shape.size();
         if (complete || (!inside && listing.chosen > 0)) {
             turn_.shapes.push_back(listing.shape);
             return turn_.shapes.size() <= most_;

@@ -63,10 +63,11 @@ public:
                 : knobs.text("form") == "deap"      ? Form::deap
                 : knobs.text("form") == "ffm"       ? Form::ffm
                                                     : Form::members),
-          size_(knobs.integer("population") > 0
-                    ? std::max<std::size_t>(2, static_cast<std::size_t>(knobs.integer("population")))
-                : form_ == Form::ffm ? 10
-                                     : 100),
+          size_(
+              knobs.integer("population") > 0
+                  ? std::max<std::size_t>(2, static_cast<std::size_t>(knobs.integer("population")))
+              : form_ == Form::ffm ? 10
+                                   : 100),
           steps_(form_ == Form::generations ? 1 + static_cast<std::size_t>(knobs.integer("tiler"))
                  : form_ == Form::gamma     ? gamma.size() + 1
                  : form_ == Form::members   ? 1
@@ -109,8 +110,8 @@ public:
                 continue;
             }
             Member& child = children_[told_ % size_];
-            const bool counts = c.outcome.legal() && (c.outcome.value < child.value ||
-                                                      form_ == Form::gamma || varies());
+            const bool counts = c.outcome.legal() &&
+                                (c.outcome.value < child.value || form_ == Form::gamma || varies());
             if (counts) {
                 child = {c.point, c.outcome.value};
             }
@@ -253,18 +254,18 @@ private:
         if (attributes) {
             const auto e = static_cast<std::uint32_t>(rng.below(n_einsums_));
             c.how = Candidate::How::repair;
-            c.point = cross_attributes(
-                *space_, parent, mate, e,
-                form_ == Form::gamma ? Attributes::one : Attributes::uniform, rng);
+            c.point =
+                cross_attributes(*space_, parent, mate, e,
+                                 form_ == Form::gamma ? Attributes::one : Attributes::uniform, rng);
             return;
         }
         c.how = Candidate::How::cross;
         c.point = parent;
         c.mate = mate;
         c.einsum = static_cast<std::uint32_t>(rng.below(n_einsums_));
-        c.end = c.einsum + 1 +
-                (form_ == Form::ffm ? 0
-                                    : static_cast<std::uint32_t>(rng.below(n_einsums_ - c.einsum)));
+        c.end =
+            c.einsum + 1 +
+            (form_ == Form::ffm ? 0 : static_cast<std::uint32_t>(rng.below(n_einsums_ - c.einsum)));
     }
 
     void stay(const Point& point, Candidate& c) const {

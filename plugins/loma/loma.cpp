@@ -6,8 +6,9 @@
 //         loops as they hold. Einsum by Einsum, nothing is fused: a candidate changes one Einsum of
 //         the best mapping. Which loops a memory's tensors see in which order is up to the
 //         templates, all of which are gone through in a pass (search/allocation.hpp).
-// Passes  Each one fills the arrays in other ways. After four that found nothing better the loops
-//         are one more, up to two more than `loops`, then as in the beginning.
+// Passes  Each one fills the arrays in other ways. The first has four loops, each one more than the
+//         one before, up to `loops` (two more once twelve passes found nothing better); then it is
+//         four again. So the first passes are short.
 // State   the pass, which template of which Einsum, the order, the best mapping.
 // Stops   after `passes` that found nothing better, or never.
 #include <algorithm>
@@ -28,8 +29,8 @@ public:
     static std::vector<plugin::Knob> knobs() {
         return {plugin::Knob::integer("loops", 6, 1, 12, "",
                                       "temporal loops of an Einsum, whose orders are all tried "
-                                      "(ZigZag: 6 to 9); up to two more where these find "
-                                      "nothing better"),
+                                      "(ZigZag: 6 to 9); fewer in the first passes, two more "
+                                      "once these find nothing better"),
                 plugin::Knob::integer("passes", 0, 0, 1 << 30, "",
                                       "over all templates in a row that find nothing better, after "
                                       "which it ends; 0: never")};
@@ -100,8 +101,9 @@ public:
     std::string save() const override {
         std::ostringstream out;
         out.precision(17);
-        out << tries_ << ' ' << pass_ << ' ' << vain_ << ' ' << proposed_ << ' ' << unit_ << ' ' << done_ << ' ' << begun_ << ' ' << better_ << ' '
-            << best_.outcome.legal() << ' ' << best_.outcome.value << ' ' << to_text(best_.point);
+        out << tries_ << ' ' << pass_ << ' ' << vain_ << ' ' << proposed_ << ' ' << unit_ << ' '
+            << done_ << ' ' << begun_ << ' ' << better_ << ' ' << best_.outcome.legal() << ' '
+            << best_.outcome.value << ' ' << to_text(best_.point);
         return out.str();
     }
 
@@ -110,7 +112,8 @@ public:
         std::uint64_t done = 0;
         bool begun = false, legal = false;
         std::string text;
-        if (!(in >> tries_ >> pass_ >> vain_ >> proposed_ >> unit_ >> done >> begun >> better_ >> legal >> best_.outcome.value) ||
+        if (!(in >> tries_ >> pass_ >> vain_ >> proposed_ >> unit_ >> done >> begun >> better_ >>
+              legal >> best_.outcome.value) ||
             in.get() != ' ' || !std::getline(in, text) || !from_text(text, best_.point)) {
             return false;
         }
@@ -166,6 +169,13 @@ private:
         }
     }
 
+    /// Of an Einsum in this pass.
+    std::size_t n_loops() const {
+        const std::size_t least = std::min(fewest, loops_);
+        const std::size_t more = vain_ < patience ? 0 : most_more;
+        return least + pass_ % (loops_ + more - least + 1);
+    }
+
     /// False: enough passes found nothing better, or they have nothing to propose.
     bool next_pass() {
         vain_ = better_ ? 0 : vain_ + 1;
@@ -192,7 +202,7 @@ private:
             if (which < templates.size() && allocation_->start(einsum_, templates[which], rng)) {
                 tmpl_ = templates[which];
                 order_ = allocation_->factors();
-                merge_factors(order_, loops_ + vain_ / 4 % 3);
+                merge_factors(order_, n_loops());
                 seen_.clear();
                 done_ = 0;
                 begun_ = true;
@@ -227,7 +237,8 @@ private:
         return fresh;
     }
 
-    static constexpr std::uint64_t most_tries = 64, most_idle = 16;
+    static constexpr std::uint64_t most_tries = 64, most_idle = 16, patience = 12;
+    static constexpr std::size_t fewest = 4, most_more = 2;
     const std::size_t loops_;
     const std::uint64_t passes_;
     const Space* space_ = nullptr;

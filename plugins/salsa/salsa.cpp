@@ -167,8 +167,7 @@ public:
         for (Candidate* c : {&current_, &best_}) {
             std::uint64_t legal = 0;
             if (!in.get(legal) || legal > 1 ||
-                (legal == 1 &&
-                 (!in.get(c->outcome.value) || !get_point(in, *space_, c->point)))) {
+                (legal == 1 && (!in.get(c->outcome.value) || !get_point(in, *space_, c->point)))) {
                 return false;
             }
             c->outcome.verdict = legal == 1 ? Verdict::legal : Verdict::not_evaluated;
@@ -321,8 +320,8 @@ private:
                 best_loops_[einsum()] = next_;
             }
         }
-        bool taken = !current_.outcome.legal() || !now_.known ||
-                     c.outcome.value <= current_.outcome.value;
+        bool taken =
+            !current_.outcome.legal() || !now_.known || c.outcome.value <= current_.outcome.value;
         if (!taken) {
             const double temperature = t0_ / static_cast<double>(space_->n_einsums()) *
                                        std::pow(cooling_, static_cast<double>(step_ % steps_));

@@ -332,8 +332,7 @@ BOOST_AUTO_TEST_CASE(standings_are_those_worked_out_by_hand) {
                text.str());
     const Json json = Json::parse(cli::field_json(field).dump());
     BOOST_TEST(json["pairs"][0]["time_to_1%"]["p_holm"] == time.searches.p_holm);
-    BOOST_TEST(json["pairs"][0]["time_to_1%"]["over_instances"]["p_holm"] ==
-               time.instances.p_holm);
+    BOOST_TEST(json["pairs"][0]["time_to_1%"]["over_instances"]["p_holm"] == time.instances.p_holm);
 }
 
 BOOST_AUTO_TEST_CASE(who_finds_nothing_is_last) {

@@ -57,9 +57,8 @@ BOOST_AUTO_TEST_CASE(children_are_points_with_attributes_of_both) {
         for (std::size_t s = 0; s < child.tiles.size(); ++s) {
             const int outer = tmpl.symbols[s].outer;
             BOOST_TEST_REQUIRE(child.tiles[s] >= 1);
-            BOOST_TEST_REQUIRE((outer < 0 || child.tiles[static_cast<std::size_t>(outer)] %
-                                                     child.tiles[s] ==
-                                                 0));
+            BOOST_TEST_REQUIRE(
+                (outer < 0 || child.tiles[static_cast<std::size_t>(outer)] % child.tiles[s] == 0));
         }
         const bool of_mate = child.choices == b.choices;
         BOOST_TEST_REQUIRE((of_mate || child.choices == a.choices));

@@ -50,8 +50,8 @@ Ran run(const search::OpenSpace& space, const plugin::KnobSettings& knobs, std::
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(more_passes_find_what_one_way_to_fill_arrays_has_not) {
-    const Problem problem = Problem::load("eyeriss", "matmuls",
-                                          {{"N_EINSUMS", "2"}, {"M", "192"}, {"KN", "192"}});
+    const Problem problem =
+        Problem::load("eyeriss", "matmuls", {{"N_EINSUMS", "2"}, {"M", "192"}, {"KN", "192"}});
     const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
     const search::OpenSpace space(problem.view(), *model, {});
     int better = 0;

@@ -25,14 +25,15 @@ void evaluate(search::Worker& worker, Candidate& c) {
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(nothing_is_fused_also_after_a_fused_mapping_was_told) {
-    const Problem problem = Problem::load("eyeriss", "matmuls",
-                                          {{"N_EINSUMS", "3"}, {"M", "384"}, {"KN", "128"}});
+    const Problem problem =
+        Problem::load("eyeriss", "matmuls", {{"N_EINSUMS", "3"}, {"M", "384"}, {"KN", "128"}});
     const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
     const search::OpenSpace space(problem.view(), *model, {});
     search::Worker worker(space);
     const search::Allocation allocation(space);
     Candidate fused;
-    for (std::uint64_t seed = 0; !fused.outcome.legal() || allocation.unfused(fused.point); ++seed) {
+    for (std::uint64_t seed = 0; !fused.outcome.legal() || allocation.unfused(fused.point);
+         ++seed) {
         fused.how = Candidate::How::draw;
         fused.seed = seed;
         evaluate(worker, fused);
@@ -59,8 +60,8 @@ BOOST_AUTO_TEST_CASE(nothing_is_fused_also_after_a_fused_mapping_was_told) {
 }
 
 BOOST_AUTO_TEST_CASE(ten_seeds_come_near_the_unfused_optimum_of_a_product) {
-    const Problem problem = Problem::load("eyeriss", "matmuls",
-                                          {{"N_EINSUMS", "1"}, {"M", "1024"}, {"KN", "1024"}});
+    const Problem problem =
+        Problem::load("eyeriss", "matmuls", {{"N_EINSUMS", "1"}, {"M", "1024"}, {"KN", "1024"}});
     const auto model = plugin::Registry<model::CostModel>::instance().create("looptree");
     const search::OpenSpace space(problem.view(), *model, {});
     const double optimum = map(problem).solutions.front().report.edp_js();

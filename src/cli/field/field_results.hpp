@@ -25,7 +25,7 @@ struct FieldInstance {
     std::vector<std::pair<std::string, std::string>> defines;
     std::vector<std::string> start = {};  ///< mappings that all searches begin with
     std::vector<FieldMapping> given = {};
-    bool timeloop = false;  ///< the files are Timeloop's
+    bool timeloop = false;                   ///< the files are Timeloop's
     std::vector<std::string> warnings = {};  ///< what its files say without effect
 };
 
