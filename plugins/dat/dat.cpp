@@ -33,7 +33,7 @@ public:
                 plugin::Knob::integer("neighbours", 4, 0, 1 << 16, "structures",
                                       "that differ from a survivor in some Einsums, for each in a "
                                       "generation (DAT: 4)"),
-                plugin::Knob::integer("most", 1000, 1, 1 << 30, "tile shapes",
+                plugin::Knob::integer("most", 300, 1, 1 << 30, "tile shapes",
                                       "of one Einsum in a turn: all, or of more so many changes "
                                       "of the best")};
     }

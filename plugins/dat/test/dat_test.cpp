@@ -52,14 +52,19 @@ BOOST_AUTO_TEST_CASE(all_einsums_have_turns_of_the_same_length) {
     Search search("eyeriss", {{"N_EINSUMS", "4"}, {"M", "3072"}, {"KN", "1024"}},
                   {{"most", "100"}});
     std::map<std::uint32_t, int> looked_at;
-    while (search.asked.size() < 4 * 100 + 20) {
-        for (const Candidate& c : search.round()) {
-            looked_at[c.einsum] += c.how == Candidate::How::draw ? 0 : 1;
+    for (std::uint32_t last = 0; last < 3 || looked_at.size() < 4;) {
+        BOOST_TEST_REQUIRE(search.asked.size() < 1000U);
+        const std::vector<Candidate> batch = search.round();
+        const Candidate& c = batch.front();
+        if (c.how == Candidate::How::draw) {
+            continue;
         }
+        BOOST_TEST_REQUIRE((c.einsum == last || c.einsum == last + 1));
+        last = c.einsum;
+        looked_at[last] += static_cast<int>(batch.size());
     }
-    BOOST_TEST(looked_at.size() == 4U);
     for (const auto& [einsum, times] : looked_at) {
-        BOOST_TEST(times <= 120, einsum << ": " << times);
+        BOOST_TEST(times <= 100, einsum << ": " << times);
     }
 }
 
