@@ -90,7 +90,7 @@ class Field:
 
 
 def same(a, b):
-    return a == b or abs(a - b) <= SAME * abs(b)
+    return a == b or (math.isfinite(a) and math.isfinite(b) and abs(a - b) <= SAME * abs(b))
 
 
 def log_ratio(a, b):

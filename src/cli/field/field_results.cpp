@@ -15,9 +15,10 @@ double value_of(const Trial& trial) {
     return trial.value.value_or(infinity);
 }
 
-/// -1: a is less, 1: more, 0: the same up to rounding.
+/// -1: a is less, 1: more, 0: the same up to rounding. Infinity is more than all else.
 int compared(double a, double b) {
-    if (a == b || std::abs(a - b) <= same_value * std::abs(b)) {
+    const bool finite = std::isfinite(a) && std::isfinite(b);
+    if (a == b || (finite && std::abs(a - b) <= same_value * std::abs(b))) {
         return 0;
     }
     return a < b ? -1 : 1;
