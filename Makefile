@@ -8,6 +8,8 @@
 #   make fuzz        FUZZ random inputs for every reader, under sanitizers (a build of its own)
 #   make bench       build the benchmarks and run BENCHES (bench/breadth and bench/vs-accelforge
 #                    take long; see bench/README.md)
+#   make reproduce   what the papers' evaluations say, beside ours: docs/reproduction.md (hours);
+#                    QUICK=1: all of it in a short form (minutes). One paper of them:
 #   make reproduce-transfusion   the figures of TransFusion's evaluation
 #   make reproduce-fusecu        the figures of FuseCU's evaluation
 #   make reproduce-mind-mappings the evaluation of Mind Mappings (an hour and more)
@@ -43,7 +45,7 @@ build = $(scons) $(1) || { tools/deps --check; exit 1; }
 
 sources = $(shell git ls-files -co --exclude-standard -- '*.cpp' '*.hpp')
 
-.PHONY: all deps demo test check soak fuzz fuzz-run bench install install-files uninstall clean format tidy reproduce-transfusion \
+.PHONY: all deps demo test check soak fuzz fuzz-run bench install install-files uninstall clean format tidy reproduce reproduce-transfusion \
 	reproduce-fusecu reproduce-mind-mappings reproduce-ffm comparison dist deb
 
 all:
@@ -104,21 +106,26 @@ reproduce-transfusion:
 	$(BUILD)/bench/reproduce_transfusion runs/transfusion
 	$(BUILD)/bench/transfusion_common . $(or $(FFM),0)
 
-# Figures 9 to 11 of the FuseCU paper, in runs/fusecu. See docs/fusecu.md.
+# Figures 9 to 11 of the FuseCU paper, in runs/fusecu. See docs/fusecu.md. Each search of figure 9 has
+# 60 CPU seconds (84 searches), in the short form none is made.
 reproduce-fusecu:
 	@$(call build,$(BUILD)/bench/reproduce_fusecu)
-	$(BUILD)/bench/reproduce_fusecu runs/fusecu test/reference/fusecu 30
+	$(BUILD)/bench/reproduce_fusecu runs/fusecu test/reference/fusecu $(if $(QUICK),0,60)
 
 # Figures 3 and 5 to 7a of the Mind Mappings paper, in runs/mind-mappings. See docs/learning.md.
 reproduce-mind-mappings:
 	@$(call build,program $(BUILD)/bench/reproduce_mind_mappings)
-	$(BUILD)/bench/reproduce_mind_mappings
+	$(BUILD)/bench/reproduce_mind_mappings \
+		$(if $(QUICK),--folder runs/mind-mappings-quick --quick --seeds 2 --steps 1000 --ffm-seconds 5)
 
 # What fusion is worth, and figures 8 to 13 of the FFM paper. See docs/comparison/README.md.
 reproduce-ffm:
 	@$(call build,program $(BUILD)/bench/reproduce_ffm $(BUILD)/bench/reproduce_ffm_edge)
-	$(BUILD)/bench/reproduce_ffm
-	$(BUILD)/bench/reproduce_ffm_edge
+	$(BUILD)/bench/reproduce_ffm $(if $(QUICK),--quick)
+	$(BUILD)/bench/reproduce_ffm_edge $(if $(QUICK),--lengths 1024$(comma)4096)
+
+# All of these. See docs/reproduction.md.
+reproduce: reproduce-fusecu reproduce-transfusion reproduce-ffm reproduce-mind-mappings
 
 # What each mapper finds within LIMIT, with SEEDS seeds. See docs/comparison/README.md. RESUME=1 goes on.
 SEEDS ?= 5

@@ -1,16 +1,21 @@
 // Strategy `genetic`: a population of mappings.
 //
 // Idea     form=generations (TileFlow, Zheng et al., MICRO 2023; rates of GAMMA, Kao and Krishna,
-//          ICCAD 2020): children of the better half by crossover, which takes Einsums in a row from
-//          the other parent, or by a random move; then a tiler gives every child better tile
-//          shapes, one step after the other, before the best of a generation are chosen.
+//          ICCAD 2020): children of the better half by crossover or by a random move; then a tiler
+//          gives every child better tile shapes, one step after the other, before the best of a
+//          generation are chosen.
 //          form=gamma: a child of the better ones goes through GAMMA's operators, each with its
 //          rate: crossover, reorder, three mutations of tiles, of parallelism, growing and
-//          shrinking. What they come to counts, not the best on the way. form=deap (Mind Mappings,
-//          Hegde et al., ASPLOS 2021, as its appendix has it): parents by tournaments of three,
-//          crossover, now and then a mutation; the children are the next generation. form=members
-//          (FFM's baseline): every member proposes one move of itself and is replaced if that is
-//          better.
+//          shrinking. What they come to counts, not the best on the way.
+//          form=deap (Mind Mappings, Hegde et al., ASPLOS 2021, as its appendix has it): parents by
+//          tournaments of three, crossover, now and then a mutation; the children are the next
+//          generation.
+//          form=ffm (TileFlow's as the authors of FFM run it): ten members, parents by roulette,
+//          one Einsum of the one in the other, now and then a mutation; the best one lives on.
+//          form=members (their last form of SET): every member proposes one move of itself and is
+//          replaced if that is better.
+// Crossover takes Einsums in a row from the other parent, or attributes of one Einsum
+//          (attributes.hpp): of one Einsum always these.
 // State    population and children; candidate number, of which random numbers are a stream.
 // Stops    never by itself.
 // Parallel the candidates of one step are independent of each other.
@@ -21,7 +26,9 @@
 #include <limits>
 #include <sstream>
 
+#include "attributes.hpp"
 #include "tessera/plugin/search_strategy.hpp"
+#include "tessera/search/open_space.hpp"
 #include "tessera/search/point_text.hpp"
 
 namespace tessera::search {
@@ -30,10 +37,12 @@ class Genetic : public SearchStrategy {
 public:
     static std::vector<plugin::Knob> knobs() {
         return {
-            plugin::Knob::choice("form", "generations", {"generations", "gamma", "deap", "members"},
-                                 "children of the better ones (TileFlow's, GAMMA's, Mind "
-                                 "Mappings'), or every member for itself (FFM's)"),
-            plugin::Knob::integer("population", 100, 2, 1 << 20, "mappings", "members"),
+            plugin::Knob::choice(
+                "form", "generations", {"generations", "gamma", "deap", "ffm", "members"},
+                "children of the better ones (TileFlow's, GAMMA's, Mind Mappings', TileFlow's as "
+                "FFM's authors have it), or every member for itself (SET's as they have it)"),
+            plugin::Knob::integer("population", 0, 0, 1 << 20, "mappings",
+                                  "members; 0: as published, 10 of form=ffm, else 100"),
             plugin::Knob::integer("tiler", 5, 0, 1 << 20, "steps",
                                   "changes of tile shapes that every child tries (generations)"),
             plugin::Knob::number("elites", 0.05, 0, 1, "",
@@ -41,7 +50,7 @@ public:
             plugin::Knob::number("parents", 0.5, 0.001, 1, "",
                                  "fraction of the best that has children (GAMMA)"),
             plugin::Knob::number("crossover", 0.5, 0, 1, "",
-                                 "fraction of children with two parents (GAMMA)"),
+                                 "fraction of children with two parents (GAMMA; generations)"),
             plugin::Knob::number("injections", 0.1, 0, 1, "",
                                  "fraction of children of which two to four Einsums are drawn "
                                  "anew (GAMMA draws whole mappings)"),
@@ -52,12 +61,17 @@ public:
         : form_(knobs.text("form") == "generations" ? Form::generations
                 : knobs.text("form") == "gamma"     ? Form::gamma
                 : knobs.text("form") == "deap"      ? Form::deap
+                : knobs.text("form") == "ffm"       ? Form::ffm
                                                     : Form::members),
-          size_(static_cast<std::size_t>(knobs.integer("population"))),
+          size_(
+              knobs.integer("population") > 0
+                  ? std::max<std::size_t>(2, static_cast<std::size_t>(knobs.integer("population")))
+              : form_ == Form::ffm ? 10
+                                   : 100),
           steps_(form_ == Form::generations ? 1 + static_cast<std::size_t>(knobs.integer("tiler"))
                  : form_ == Form::gamma     ? gamma.size() + 1
-                 : form_ == Form::deap      ? 2
-                                            : 1),
+                 : form_ == Form::members   ? 1
+                                            : 2),
           elites_(part(knobs.number("elites"), 0)),
           parents_(part(knobs.number("parents"), 1)),
           crossover_(knobs.number("crossover")),
@@ -68,6 +82,8 @@ public:
     }
 
     void start(const Space& space, std::uint64_t seed) override {
+        space_ = &space;
+        has_templates_ = dynamic_cast<const OpenSpace*>(&space) != nullptr;
         n_einsums_ = space.n_einsums();
         seed_ = seed;
         asked_ = told_ = 0;
@@ -94,8 +110,8 @@ public:
                 continue;
             }
             Member& child = children_[told_ % size_];
-            const bool counts = c.outcome.legal() && (c.outcome.value < child.value ||
-                                                      form_ == Form::gamma || form_ == Form::deap);
+            const bool counts = c.outcome.legal() &&
+                                (c.outcome.value < child.value || form_ == Form::gamma || varies());
             if (counts) {
                 child = {c.point, c.outcome.value};
             }
@@ -175,7 +191,7 @@ private:
             }
         } else if (form_ == Form::gamma && !population_.empty()) {
             operate(rng, asked_ / size_ % steps_, own, born, c);
-        } else if (form_ == Form::deap && !population_.empty()) {
+        } else if (varies() && !population_.empty()) {
             vary(rng, asked_ / size_ % steps_, own, born, c);
         } else if (!born) {
             bear(rng, c);
@@ -204,7 +220,12 @@ private:
     }
 
     std::size_t founders() const {
-        return std::max<std::size_t>(2, size_ / 20);
+        return form_ == Form::ffm ? size_ : std::max<std::size_t>(2, size_ / 20);
+    }
+
+    /// Crossover by a rate, then a mutation by a rate; what they come to counts.
+    bool varies() const {
+        return form_ == Form::deap || form_ == Form::ffm;
     }
 
     void bear(Rng& rng, Candidate& c) const {
@@ -214,19 +235,37 @@ private:
             renew(rng, parent, c);
             return;
         }
-        if (n_einsums_ < 2 || rng.uniform() >= crossover_) {
+        if (!crosses() || rng.uniform() >= crossover_) {
             mutate(rng, parent, c);
             return;
         }
         cross(rng, parent, population_[rng.below(parents)].point, c);
     }
 
+    /// Whether two parents can have a child.
+    bool crosses() const {
+        return n_einsums_ > 1 || has_templates_;
+    }
+
     void cross(Rng& rng, const Point& parent, const Point& mate, Candidate& c) const {
+        // FFM's authors exchange whole Einsums, where there are several.
+        const bool attributes =
+            has_templates_ && (n_einsums_ < 2 || (form_ != Form::ffm && rng.below(2) == 0));
+        if (attributes) {
+            const auto e = static_cast<std::uint32_t>(rng.below(n_einsums_));
+            c.how = Candidate::How::repair;
+            c.point =
+                cross_attributes(*space_, parent, mate, e,
+                                 form_ == Form::gamma ? Attributes::one : Attributes::uniform, rng);
+            return;
+        }
         c.how = Candidate::How::cross;
         c.point = parent;
         c.mate = mate;
         c.einsum = static_cast<std::uint32_t>(rng.below(n_einsums_));
-        c.end = c.einsum + 1 + static_cast<std::uint32_t>(rng.below(n_einsums_ - c.einsum));
+        c.end =
+            c.einsum + 1 +
+            (form_ == Form::ffm ? 0 : static_cast<std::uint32_t>(rng.below(n_einsums_ - c.einsum)));
     }
 
     void stay(const Point& point, Candidate& c) const {
@@ -240,7 +279,7 @@ private:
         const std::size_t parents = std::min(parents_, population_.size());
         if (!born || step == 0) {
             const Point& parent = population_[rng.below(parents)].point;
-            if (n_einsums_ > 1 && rng.uniform() < gamma_crossover) {
+            if (crosses() && rng.uniform() < gamma_crossover) {
                 cross(rng, parent, population_[rng.below(parents)].point, c);
             } else {
                 stay(parent, c);
@@ -252,28 +291,46 @@ private:
         }
     }
 
-    /// Mind Mappings: crossover first, then the mutation.
+    /// Mind Mappings and FFM's authors: crossover first, then the mutation.
     void vary(Rng& rng, std::size_t step, const Member& own, bool born, Candidate& c) const {
-        const auto chosen = [&] {
-            std::size_t best = rng.below(population_.size());
-            for (int i = 1; i < tournament; ++i) {
-                const std::size_t other = rng.below(population_.size());
-                best = population_[other].value < population_[best].value ? other : best;
-            }
-            return best;
-        };
+        const Rates& rates = form_ == Form::ffm ? ffm : deap;
         if (!born || step == 0) {
-            const Point& parent = population_[chosen()].point;
-            if (n_einsums_ > 1 && rng.uniform() < deap_crossover) {
-                cross(rng, parent, population_[chosen()].point, c);
+            const Point& parent = population_[chosen(rng)].point;
+            if (crosses() && rng.uniform() < rates.crossover) {
+                cross(rng, parent, population_[chosen(rng)].point, c);
             } else {
                 stay(parent, c);
             }
-        } else if (rng.uniform() < deap_mutation) {
-            move(rng, redrawn[rng.below(redrawn.size())], own.point, c);
-        } else {
+        } else if (rng.uniform() >= rates.mutation) {
             stay(own.point, c);
+        } else if (form_ == Form::ffm) {
+            mutate(rng, own.point, c);
+        } else {
+            move(rng, redrawn[rng.below(redrawn.size())], own.point, c);
         }
+    }
+
+    /// A parent: the best of three, or by roulette with weight 1 / value.
+    std::size_t chosen(Rng& rng) const {
+        if (form_ == Form::ffm) {
+            double sum = 0;
+            for (const Member& member : population_) {
+                sum += population_.front().value / member.value;
+            }
+            double left = sum * rng.uniform();
+            std::size_t at = 0;
+            while (at + 1 < population_.size() &&
+                   (left -= population_.front().value / population_[at].value) >= 0) {
+                ++at;
+            }
+            return at;
+        }
+        std::size_t best = rng.below(population_.size());
+        for (int i = 1; i < tournament; ++i) {
+            const std::size_t other = rng.below(population_.size());
+            best = population_[other].value < population_[best].value ? other : best;
+        }
+        return best;
     }
 
     /// The best of children and elites, each value once, are the parents of the next generation.
@@ -282,7 +339,8 @@ private:
         if (form_ == Form::members) {
             return;
         }
-        const std::size_t elites = form_ == Form::deap ? 0 : std::min(elites_, population_.size());
+        const std::size_t most = form_ == Form::deap ? 0 : form_ == Form::ffm ? 1 : elites_;
+        const std::size_t elites = std::min(most, population_.size());
         for (std::size_t i = 0; i < elites; ++i) {
             children_.push_back(std::move(population_[i]));
         }
@@ -306,7 +364,7 @@ private:
     static constexpr std::array<Move, 6> tiler_moves = {Move::factor, Move::factor, Move::factor,
                                                         Move::tile,   Move::tiles,  Move::spatial};
 
-    enum class Form : std::uint8_t { generations, gamma, deap, members };
+    enum class Form : std::uint8_t { generations, gamma, deap, ffm, members };
     struct Operator {
         Move move;
         double rate;
@@ -321,7 +379,10 @@ private:
                                                        {Move::spatial, 0.1},
                                                        {Move::backing, 0.57},
                                                        {Move::keep, 0.27}}};
-    static constexpr double deap_crossover = 0.75, deap_mutation = 0.05;
+    struct Rates {
+        double crossover, mutation;
+    };
+    static constexpr Rates deap{0.75, 0.05}, ffm{0.7, 0.2};
     static constexpr int tournament = 3;
     static constexpr std::array<Move, 5> redrawn = {Move::tiles, Move::spatial, Move::order,
                                                     Move::keep, Move::backing};
@@ -329,6 +390,8 @@ private:
     const Form form_;
     const std::size_t size_, steps_, elites_, parents_;  // steps of a generation
     const double crossover_, injections_;
+    const Space* space_ = nullptr;
+    bool has_templates_ = false;
     std::uint64_t seed_ = 0, n_einsums_ = 1, asked_ = 0, told_ = 0;
     std::vector<Member> population_, children_;
 };

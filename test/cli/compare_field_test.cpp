@@ -309,19 +309,66 @@ BOOST_AUTO_TEST_CASE(standings_are_those_worked_out_by_hand) {
     BOOST_TEST(wins[0][1] == 0);
     // Values: four equal differences of one sign, 2 / 2^4. Times: six, 2 / 2^6.
     const std::vector<cli::FieldPair> pairs = cli::field_pairs(field);
-    BOOST_TEST(pairs[0].value.n == 4U);
-    BOOST_TEST(std::abs(pairs[0].value_p - 0.125) < 1e-12);
-    BOOST_TEST(pairs[0].quality() == "no evidence");
-    BOOST_TEST(std::abs(pairs[0].time_p - 1.0 / 32) < 1e-12);
-    BOOST_TEST(pairs[0].speed() == "slower");
+    const cli::FieldTests &value = pairs[0].value, &time = pairs[0].time;
+    BOOST_TEST(value.searches.ranks.n == 4U);
+    BOOST_TEST(std::abs(value.searches.p_holm - 0.125) < 1e-12);
+    BOOST_TEST(cli::quality(value.searches) == "no evidence");
+    BOOST_TEST(std::abs(time.searches.p_holm - 1.0 / 32) < 1e-12);
+    BOOST_TEST(cli::speed(time.searches) == "slower");
+    // Over instances by medians: two and three of one sign.
+    BOOST_TEST(value.instances.ranks.n == 2U);
+    BOOST_TEST(std::abs(value.instances.p_holm - 0.5) < 1e-12);
+    BOOST_TEST(time.instances.ranks.n == 3U);
+    BOOST_TEST(std::abs(time.instances.p_holm - 0.25) < 1e-12);
+    BOOST_TEST(cli::speed(time.instances) == "no evidence");
     field.trials[2].bound = 8;
     field.trials[0].bound = 5;
     BOOST_TEST(*field.bound(0) == 8);
     std::ostringstream text;
     cli::print_field(text, field);
-    BOOST_TEST(text.str().find("late than good: value no evidence (p 0.125), time to 1 % slower") !=
-                   std::string::npos,
+    BOOST_TEST(text.str().find("late than good: value no evidence (p 0.125), over instances no "
+                               "evidence (p 0.5); time to 1 % slower (p 0.03125), over instances "
+                               "no evidence (p 0.25)\n") != std::string::npos,
                text.str());
+    const Json json = Json::parse(cli::field_json(field).dump());
+    BOOST_TEST(json["pairs"][0]["time_to_1%"]["p_holm"] == time.searches.p_holm);
+    BOOST_TEST(json["pairs"][0]["time_to_1%"]["over_instances"]["p_holm"] == time.instances.p_holm);
+}
+
+BOOST_AUTO_TEST_CASE(who_finds_nothing_is_last) {
+    // On eight instances `never` finds nothing, `bad` finds a thousand times the best or, on the
+    // last, nothing, `good` the best.
+    cli::Field field;
+    field.mappers = {"never", "bad", "good"};
+    field.metric = "edp";
+    for (int instance = 0; instance < 8; ++instance) {
+        field.instances.push_back({"i" + std::to_string(instance), "", "", {}});
+        cli::Trial nothing = trial(0, 0);
+        nothing.value.reset();
+        nothing.curve.clear();
+        nothing.status = cli::Trial::Status::nothing;
+        field.trials.push_back(nothing);
+        field.trials.push_back(instance < 7 ? trial(1000, 0.1) : nothing);
+        field.trials.push_back(trial(1, 0.1));
+    }
+    const std::vector<cli::FieldStanding> all = cli::field_standings(field);
+    BOOST_TEST(all[0].mapper == 2U);
+    BOOST_TEST(all[1].mapper == 1U);  // infinite as the next one, but it found seven
+    BOOST_TEST(all[2].mapper == 0U);
+    BOOST_TEST(std::isinf(all[1].ratio));
+    BOOST_TEST(std::isinf(all[2].ratio));
+    const std::vector<cli::FieldPair> pairs = cli::field_pairs(field);
+    const auto says = [&](std::size_t pair) {
+        const cli::FieldTests& tests = pairs[pair].value;
+        BOOST_TEST(cli::quality(tests.searches) == cli::quality(tests.instances));
+        return std::string(cli::quality(tests.instances));
+    };
+    BOOST_TEST(says(0) == "worse");  // never than bad: seven of one sign, nothing on the last
+    BOOST_TEST(says(1) == "worse");  // never than good
+    BOOST_TEST(says(2) == "worse");  // bad than good
+    BOOST_TEST(pairs[1].value.instances.ranks.effect == 1);
+    BOOST_TEST(cli::win_matrix(field)[2][0] == 1);
+    BOOST_TEST(cli::win_matrix(field)[0][1] == 0);
 }
 
 BOOST_AUTO_TEST_CASE(times_are_of_cpu_where_the_limit_is) {

@@ -25,6 +25,7 @@ const Variant variants[] = {
     {"annealing", {{"schedule", "simanneal"}, {"probe", "200"}}, 95},
     {"genetic", {{"form", "gamma"}}, 95},
     {"genetic", {{"form", "deap"}}, 90},
+    {"genetic", {{"form", "ffm"}}, 90},
     {"es", {{"variant", "one-plus-one"}}, 95},
     {"es", {{"variant", "tbpsa"}}, 95},
     {"dat", {{"survivors", "5"}}, 95},
@@ -240,11 +241,12 @@ BOOST_AUTO_TEST_CASE(states_with_points_of_another_form_are_refused) {
             }
             search::Worker worker(space);
             std::vector<search::Candidate> batch(1);
-            for (std::uint64_t seed = 0; seed < 50 && !batch[0].outcome.legal(); ++seed) {
-                batch[0].outcome = worker.draw(seed, batch[0].point);
+            do {
+                BOOST_TEST_REQUIRE(strategy->ask(batch) == 1U);
+                worker.run(batch[0]);
                 batch[0].outcome.value = batch[0].outcome.energy_j;
-            }
-            strategy->tell(batch);
+                strategy->tell(batch);
+            } while (!batch[0].outcome.legal());
             state = strategy->save();
             n_einsums = space.n_einsums();
         });

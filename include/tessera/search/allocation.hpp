@@ -35,8 +35,13 @@ public:
     /// The hardware as the Einsum sees it in this template.
     const arch::Path& path(std::uint32_t einsum, std::uint32_t tmpl) const;
 
-    /// Takes a template: its spatial loops are filled up, one after the other in an order drawn
-    /// from `rng`, with prime factors as the limits of arrays and memories allow, large ones first.
+    /// Whether all templates of the point are of unfused() and none of its fused loops runs.
+    /// \pre it is a point of the space
+    bool unfused(const Point& point) const;
+
+    /// Takes a template: its spatial loops are filled up with prime factors as the limits of arrays
+    /// and memories allow. How is drawn from `rng`: one loop after the other in any order, large
+    /// factors first; the factors of all loops in any order; or these without a quarter of them.
     /// No fused loop runs. False: it has no tile shapes without them.
     bool start(std::uint32_t einsum, std::uint32_t tmpl, Rng& rng);
     /// The prime factors that are left for temporal loops, by rank variable, ascending.
@@ -46,6 +51,14 @@ public:
     /// stands as far inside as the template has a loop for it and the limits allow, none further
     /// inside than the one before it. Empty: they break a limit.
     const std::vector<std::int64_t>& allocate(std::span<const LoopFactor> order);
+
+    /// A point of unfused() templates, each with spatial loops and an order that are drawn. False:
+    /// no legal tile shapes were found for one of the Einsums. Takes templates as start() does.
+    bool draw(Rng& rng, Point& point);
+
+    /// The point with the template and tile shapes of one Einsum. \pre it is a point of the space
+    Point with(const Point& point, std::uint32_t einsum, std::uint32_t tmpl,
+               const std::vector<std::int64_t>& tiles) const;
 
 private:
     struct Impl;

@@ -68,12 +68,22 @@ std::string ratios_table(const Field& field) {
 }
 
 std::string pairs_list(const Field& field, const std::vector<FieldPair>& pairs) {
-    std::vector<Row> rows = {
-        {"pair", "value", "p", "effect", field.time_label("time to 1 %"), "p", "effect"}};
+    std::vector<Row> rows = {{"pair"}};
+    for (const std::string& what : {std::string("value"), field.time_label("time to 1 %")}) {
+        rows.front().insert(rows.front().end(),
+                            {what, "p", "effect", "over instances", "p", "effect"});
+    }
     for (const FieldPair& pair : pairs) {
-        rows.push_back({field.mappers[pair.a] + " than " + field.mappers[pair.b], pair.quality(),
-                        base::number(pair.value_p), base::number(pair.value.effect), pair.speed(),
-                        base::number(pair.time_p), base::number(pair.time.effect)});
+        Row row = {field.mappers[pair.a] + " than " + field.mappers[pair.b]};
+        for (const bool of_values : {true, false}) {
+            const FieldTests& tests = of_values ? pair.value : pair.time;
+            for (const FieldTest* test : {&tests.searches, &tests.instances}) {
+                row.insert(row.end(),
+                           {of_values ? quality(*test) : speed(*test), base::number(test->p_holm),
+                            base::number(test->ranks.effect)});
+            }
+        }
+        rows.push_back(std::move(row));
     }
     return io::html_table(rows);
 }
@@ -87,12 +97,15 @@ std::string pairs_matrix(const Field& field, const std::vector<FieldPair>& pairs
         rows[0][m + 1] = rows[m + 1][0] = field.mappers[m];
     }
     for (const FieldPair& pair : pairs) {
-        if ((of_values ? pair.value_p : pair.time_p) >= field_evidence) {
+        const FieldTests& tests = of_values ? pair.value : pair.time;
+        const bool of_others = tests.instances.is_evidence();
+        if (!of_others && !tests.searches.is_evidence()) {
             continue;
         }
-        const bool ahead = (of_values ? pair.value.effect : pair.time.effect) < 0;
-        const char* const good = of_values ? "better" : "faster";
-        const char* const bad = of_values ? "worse" : "slower";
+        const bool ahead = (of_others ? tests.instances : tests.searches).ranks.effect < 0;
+        const std::string only = of_others ? "" : " here";
+        const std::string good = (of_values ? "better" : "faster") + only;
+        const std::string bad = (of_values ? "worse" : "slower") + only;
         rows[pair.a + 1][pair.b + 1] = ahead ? good : bad;
         rows[pair.b + 1][pair.a + 1] = ahead ? bad : good;
     }
@@ -105,8 +118,9 @@ std::string pairs_table(const Field& field) {
     if (field.mappers.size() <= most_listed) {
         return pairs_list(field, pairs);
     }
-    return "<p>The row's mapper than the column's, where p is below 0.05; else no evidence. "
-           "result.json has all p.</p>\n" +
+    return "<p>The row's mapper than the column's, where p over instances is below 0.05; with "
+           "\"here\" where only p over all searches is. Else no evidence. result.json has all "
+           "p.</p>\n" +
            pairs_matrix(field, pairs, true) + pairs_matrix(field, pairs, false);
 }
 
@@ -261,8 +275,8 @@ std::string field_html(const Field& field) {
             io::xml_text(base::counted(field.instances.size(), "instance") + ", " +
                          base::counted(field.n_seeds, "seed") + ", metric " + field.metric) +
             "</p>\n<h2>Standing</h2>\n" + standings_table(field) + ratios_table(field) +
-            "<h2>Pairs</h2>\n<p>Wilcoxon's signed-rank test over instances and seeds, p after "
-            "Holm.</p>\n" +
+            "<h2>Pairs</h2>\n<p>Wilcoxon's signed-rank test, p after Holm: over all searches, and "
+            "over instances by the medians of their seeds.</p>\n" +
             pairs_table(field) + "<h2>Wins</h2>\n" + wins_table(field) + profile(field) +
             all_curves(field);
     if (field.instances.size() > most_instances) {

@@ -62,18 +62,30 @@ io::Json pair_json(const FieldPair& pair, const Field& field) {
     io::Json one;
     one["a"] = field.mappers[pair.a];
     one["b"] = field.mappers[pair.b];
-    const auto test = [](const base::SignedRanks& ranks, double adjusted, const char* words) {
+    const auto test = [](const FieldTest& result, const char* words) {
         io::Json json;
-        json["n"] = ranks.n;
-        json["p"] = ranks.p;
-        json["p_holm"] = adjusted;
-        json["effect"] = ranks.effect;
+        json["n"] = result.ranks.n;
+        json["p"] = result.ranks.p;
+        json["p_holm"] = result.p_holm;
+        json["effect"] = result.ranks.effect;
         json["a_than_b"] = words;
         return json;
     };
-    one["value"] = test(pair.value, pair.value_p, pair.quality());
-    one["time_to_1%"] = test(pair.time, pair.time_p, pair.speed());
+    const auto tests = [&](const FieldTests& both, const char* (*words)(const FieldTest&)) {
+        io::Json json = test(both.searches, words(both.searches));
+        json["over_instances"] = test(both.instances, words(both.instances));
+        return json;
+    };
+    one["value"] = tests(pair.value, quality);
+    one["time_to_1%"] = tests(pair.time, speed);
     return one;
+}
+
+/// "better (p 1e-05), over instances no evidence (p 0.5)"
+std::string text(const FieldTests& tests, const char* (*words)(const FieldTest&)) {
+    return words(tests.searches) + (" (p " + base::number(tests.searches.p_holm)) +
+           "), over instances " + words(tests.instances) + " (p " +
+           base::number(tests.instances.p_holm) + ")";
 }
 
 std::string or_dash(double value, const std::string& text) {
@@ -118,6 +130,7 @@ std::string trials_csv(const Field& field) {
         "evaluated,memory_bytes,trained_on,tuned_by,tuned_s,stopped_by,error\n";
     for (std::size_t i = 0; i < field.instances.size(); ++i) {
         const double best = field.best(i);
+        const auto goal = [&](double factor) { return best * factor * (1 + same_value); };
         for (std::size_t m = 0; m < field.mappers.size(); ++m) {
             for (std::size_t s = 0; s < field.n_seeds; ++s) {
                 const Trial& trial = field.at(i, m, s);
@@ -126,9 +139,9 @@ std::string trials_csv(const Field& field) {
                     std::to_string(trial.seed) + "," + name(trial.status) + "," + csv(trial.value) +
                     "," + csv(trial.value ? std::optional(*trial.value / best) : std::nullopt) +
                     "," + csv(trial.bound) + "," + csv(std::optional(trial.wall_s)) + "," +
-                    csv(std::optional(trial.cpu_s)) + "," + csv(field.time_to(trial, best * 1.01)) +
-                    "," + csv(field.time_to(trial, best * 1.05)) + "," +
-                    csv(field.time_to(trial, best * 1.1)) + "," + std::to_string(trial.evaluated) +
+                    csv(std::optional(trial.cpu_s)) + "," + csv(field.time_to(trial, goal(1.01))) +
+                    "," + csv(field.time_to(trial, goal(1.05))) + "," +
+                    csv(field.time_to(trial, goal(1.1))) + "," + std::to_string(trial.evaluated) +
                     "," + std::to_string(trial.memory_bytes) + "," +
                     std::to_string(trial.preparation.trained_on) + "," +
                     std::to_string(trial.preparation.tuned_by) + "," +
@@ -173,9 +186,8 @@ void print_field(std::ostream& out, const Field& field) {
     }
     for (const FieldPair& pair : field_pairs(field)) {
         out << "  " << base::one_line(field.mappers[pair.a] + " than " + field.mappers[pair.b])
-            << ": value " << pair.quality() << " (p " << base::number(pair.value_p) << "), "
-            << field.time_label("time to 1 %") << " " << pair.speed() << " (p "
-            << base::number(pair.time_p) << ")\n";
+            << ": value " << text(pair.value, quality) << "; " << field.time_label("time to 1 %")
+            << " " << text(pair.time, speed) << "\n";
     }
     const auto by_hand = std::count_if(field.trials.begin(), field.trials.end(),
                                        [](const Trial& t) { return t.stopped_by == "stop"; });

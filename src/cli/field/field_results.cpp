@@ -15,9 +15,10 @@ double value_of(const Trial& trial) {
     return trial.value.value_or(infinity);
 }
 
-/// -1: a is less, 1: more, 0: the same up to rounding.
+/// -1: a is less, 1: more, 0: the same up to rounding. Infinity is more than all else.
 int compared(double a, double b) {
-    if (a == b || std::abs(a - b) <= same_value * std::abs(b)) {
+    const bool finite = std::isfinite(a) && std::isfinite(b);
+    if (a == b || (finite && std::abs(a - b) <= same_value * std::abs(b))) {
         return 0;
     }
     return a < b ? -1 : 1;
@@ -97,25 +98,48 @@ FieldStanding standing(const Field& field, std::size_t mapper) {
 }
 
 FieldPair pair_of(const Field& field, std::size_t a, std::size_t b) {
-    FieldPair pair;
-    pair.a = a;
-    pair.b = b;
-    std::vector<double> values, times;
+    std::vector<double> values, times, median_values, median_times;
     for (std::size_t i = 0; i < field.instances.size(); ++i) {
         const double goal = field.best(i) * closeness[0];
+        std::vector<double> value_a, value_b, time_a, time_b;
         for (std::size_t seed = 0; seed < field.n_seeds; ++seed) {
             const Trial &one = field.at(i, a, seed), &other = field.at(i, b, seed);
             if (one.status == Trial::Status::not_run || other.status == Trial::Status::not_run) {
                 continue;
             }
-            values.push_back(log_ratio(value_of(one), value_of(other)));
-            times.push_back(
-                log_ratio(time_within(field, one, goal), time_within(field, other, goal)));
+            value_a.push_back(value_of(one));
+            value_b.push_back(value_of(other));
+            time_a.push_back(time_within(field, one, goal));
+            time_b.push_back(time_within(field, other, goal));
+            values.push_back(log_ratio(value_a.back(), value_b.back()));
+            times.push_back(log_ratio(time_a.back(), time_b.back()));
+        }
+        if (!value_a.empty()) {
+            median_values.push_back(
+                log_ratio(base::quantile(value_a, 0.5), base::quantile(value_b, 0.5)));
+            median_times.push_back(
+                log_ratio(base::quantile(time_a, 0.5), base::quantile(time_b, 0.5)));
         }
     }
-    pair.value = base::signed_rank_test(values);
-    pair.time = base::signed_rank_test(times);
+    FieldPair pair{a, b, {}, {}};
+    pair.value.searches.ranks = base::signed_rank_test(values);
+    pair.value.instances.ranks = base::signed_rank_test(median_values);
+    pair.time.searches.ranks = base::signed_rank_test(times);
+    pair.time.instances.ranks = base::signed_rank_test(median_times);
     return pair;
+}
+
+/// Adjusts one test of all pairs.
+void adjust(std::vector<FieldPair>& pairs, FieldTests FieldPair::*what,
+            FieldTest FieldTests::*over) {
+    std::vector<double> p;
+    for (const FieldPair& pair : pairs) {
+        p.push_back((pair.*what.*over).ranks.p);
+    }
+    p = base::holm(p);
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+        (pairs[i].*what.*over).p_holm = p[i];
+    }
 }
 
 }  // namespace
@@ -153,12 +177,12 @@ double Field::longest_s() const {
     return longest;
 }
 
-const char* FieldPair::quality() const {
-    return value_p >= field_evidence ? "no evidence" : value.effect < 0 ? "better" : "worse";
+const char* quality(const FieldTest& test) {
+    return !test.is_evidence() ? "no evidence" : test.ranks.effect < 0 ? "better" : "worse";
 }
 
-const char* FieldPair::speed() const {
-    return time_p >= field_evidence ? "no evidence" : time.effect < 0 ? "faster" : "slower";
+const char* speed(const FieldTest& test) {
+    return !test.is_evidence() ? "no evidence" : test.ranks.effect < 0 ? "faster" : "slower";
 }
 
 std::vector<FieldStanding> field_standings(const Field& field) {
@@ -167,26 +191,21 @@ std::vector<FieldStanding> field_standings(const Field& field) {
         all.push_back(standing(field, m));
     }
     std::stable_sort(all.begin(), all.end(), [](const FieldStanding& a, const FieldStanding& b) {
-        return a.ratio < b.ratio;
+        return a.ratio < b.ratio || (a.ratio == b.ratio && a.found > b.found);
     });
     return all;
 }
 
 std::vector<FieldPair> field_pairs(const Field& field) {
     std::vector<FieldPair> pairs;
-    std::vector<double> value_p, time_p;
     for (std::size_t a = 0; a < field.mappers.size(); ++a) {
         for (std::size_t b = a + 1; b < field.mappers.size(); ++b) {
             pairs.push_back(pair_of(field, a, b));
-            value_p.push_back(pairs.back().value.p);
-            time_p.push_back(pairs.back().time.p);
         }
     }
-    value_p = base::holm(value_p);
-    time_p = base::holm(time_p);
-    for (std::size_t i = 0; i < pairs.size(); ++i) {
-        pairs[i].value_p = value_p[i];
-        pairs[i].time_p = time_p[i];
+    for (const auto what : {&FieldPair::value, &FieldPair::time}) {
+        adjust(pairs, what, &FieldTests::searches);
+        adjust(pairs, what, &FieldTests::instances);
     }
     return pairs;
 }

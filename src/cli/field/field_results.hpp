@@ -25,7 +25,7 @@ struct FieldInstance {
     std::vector<std::pair<std::string, std::string>> defines;
     std::vector<std::string> start = {};  ///< mappings that all searches begin with
     std::vector<FieldMapping> given = {};
-    bool timeloop = false;  ///< the files are Timeloop's
+    bool timeloop = false;                   ///< the files are Timeloop's
     std::vector<std::string> warnings = {};  ///< what its files say without effect
 };
 
@@ -86,18 +86,33 @@ struct FieldStanding {
     Preparation preparation;       ///< medians
 };
 
-/// Of two mappers, over instances and seeds: p is adjusted after Holm for all pairs of the family.
-struct FieldPair {
-    std::size_t a = 0, b = 0;
-    base::SignedRanks value, time;
-    double value_p = 1, time_p = 1;
+/// One test of two mappers; p_holm is adjusted after Holm for all pairs of the family.
+struct FieldTest {
+    base::SignedRanks ranks;
+    double p_holm = 1;
 
-    /// "better", "worse" or "no evidence"; "faster", "slower" or "no evidence": a than b.
-    const char* quality() const;
-    const char* speed() const;
+    bool is_evidence() const {
+        return p_holm < field_evidence;
+    }
 };
 
-/// Best ratio first.
+/// What two mappers are compared by: over all searches, which says something of these instances,
+/// and over instances by the medians of their seeds, which says something of others like them.
+struct FieldTests {
+    FieldTest searches, instances;
+};
+
+struct FieldPair {
+    std::size_t a = 0, b = 0;
+    FieldTests value, time;
+};
+
+/// "better", "worse" or "no evidence": a than b.
+const char* quality(const FieldTest& test);
+/// "faster", "slower" or "no evidence"
+const char* speed(const FieldTest& test);
+
+/// Best ratio first; of mappers that did not always find a mapping, who found more.
 std::vector<FieldStanding> field_standings(const Field& field);
 std::vector<FieldPair> field_pairs(const Field& field);
 /// Share of instances and seeds at which the row's mapper found less than the column's.

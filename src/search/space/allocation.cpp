@@ -1,7 +1,7 @@
 // Tile shapes from an order of loops. Map:
 //   add_loops()   the loops of a template by rank variable, and which holders they stand between
 //   give()        a factor goes from the outermost loop of its variable to another
-//   start()       spatial loops
+//   fill()        spatial loops
 //   allocate()    temporal loops
 #include "tessera/search/allocation.hpp"
 
@@ -11,6 +11,7 @@
 #include "search/space_data.hpp"
 #include "tessera/base/divisors.hpp"
 #include "tessera/base/error.hpp"
+#include "tessera/base/stop.hpp"
 #include "tessera/search/open_space.hpp"
 
 namespace tessera::search {
@@ -27,6 +28,19 @@ struct Loop {
     std::vector<int>
         enclosing;  ///< symbols of the loops around it over its variable, fused ones not
 };
+
+/// A factor that a spatial loop may take.
+struct Gift {
+    const Loop* loop = nullptr;
+    std::size_t factor = 0;
+};
+
+template <typename T>
+void shuffle(std::vector<T>& items, Rng& rng) {
+    for (std::size_t i = items.size(); i > 1; --i) {
+        std::swap(items[i - 1], items[rng.below(i)]);
+    }
+}
 
 /// Whether the template shares tensors in the outermost memory alone.
 bool is_unfused(const TemplateData& t) {
@@ -133,6 +147,41 @@ struct Allocation::Impl {
         return good;
     }
 
+    /// Gives factors to spatial loops.
+    void fill(Rng& rng) {
+        enum : std::uint8_t { in_turn, mixed, thinned };
+        static constexpr std::uint8_t ways[] = {in_turn, in_turn, mixed, thinned};
+        const std::uint8_t way = ways[rng.below(std::size(ways))];
+        std::vector<const Loop*> spatial;
+        for (const Loop& loop : loops) {
+            if (loop.spatial && !loop.enclosing.empty()) {
+                spatial.push_back(&loop);
+            }
+        }
+        shuffle(spatial, rng);
+        std::vector<Gift> gifts;
+        for (const Loop* loop : spatial) {
+            for (std::size_t i = factors.size(); i-- > 0;) {
+                if (factors[i].rank_variable == loop->rank_variable) {
+                    gifts.push_back({loop, i});
+                }
+            }
+        }
+        if (way != in_turn) {
+            shuffle(gifts, rng);
+        }
+        if (way == thinned) {
+            std::erase_if(gifts, [&](const Gift&) { return rng.below(4) == 0; });
+        }
+        for (const Gift& gift : gifts) {
+            LoopFactor& factor = factors[gift.factor];
+            if (factor.trips > 1 && give(*gift.loop, factor.trips)) {
+                factor.trips = 1;  // given
+            }
+        }
+        std::erase_if(factors, [](const LoopFactor& factor) { return factor.trips == 1; });
+    }
+
     bool start(std::uint32_t einsum, std::uint32_t tmpl, Rng& rng) {
         t = &space.einsums[einsum].templates[tmpl];
         factors.clear();
@@ -149,23 +198,7 @@ struct Allocation::Impl {
                 }
             }
         }
-        std::vector<const Loop*> spatial;
-        for (const Loop& loop : loops) {
-            if (loop.spatial) {
-                spatial.push_back(&loop);
-            }
-        }
-        for (std::size_t i = spatial.size(); i > 1; --i) {
-            std::swap(spatial[i - 1], spatial[rng.below(i)]);
-        }
-        for (const Loop* loop : spatial) {
-            for (std::size_t i = factors.size(); i-- > 0;) {
-                if (factors[i].rank_variable == loop->rank_variable && !loop->enclosing.empty() &&
-                    give(*loop, factors[i].trips)) {
-                    factors.erase(factors.begin() + static_cast<std::ptrdiff_t>(i));
-                }
-            }
-        }
+        fill(rng);
         of_spatial = values;
         return true;
     }
@@ -201,6 +234,25 @@ struct Allocation::Impl {
         }
     }
 
+    bool draw(Rng& rng, std::uint32_t einsum, Point& point) {
+        for (int i = 0; i < attempts; ++i) {
+            const std::uint32_t tmpl = unfused[einsum][rng.below(unfused[einsum].size())];
+            if (!start(einsum, tmpl, rng)) {
+                continue;
+            }
+            std::vector<LoopFactor> order = factors;
+            shuffle(order, rng);
+            allocate(order);
+            if (!tiles.empty() || t->symbols.empty()) {
+                point.choices.push_back({tmpl, 0});
+                point.tiles.insert(point.tiles.end(), tiles.begin(), tiles.end());
+                return true;
+            }
+        }
+        return false;
+    }
+
+    static constexpr int attempts = 256;
     const OpenSpace::Data& space;
     model::FormulaWorkspace workspace;
     std::vector<std::vector<std::uint32_t>> unfused;
@@ -225,6 +277,22 @@ const std::vector<std::uint32_t>& Allocation::unfused(std::uint32_t einsum) cons
     return impl_->unfused[einsum];
 }
 
+bool Allocation::unfused(const Point& point) const {
+    auto tile = point.tiles.begin();
+    for (std::uint32_t e = 0; e < point.choices.size(); ++e) {
+        const std::uint32_t tmpl = point.choices[e].tmpl;
+        const TemplateData& t = impl_->space.einsums[e].templates[tmpl];
+        const bool runs = std::any_of(t.fused.begin(), t.fused.end(), [&](const FusedLoop& loop) {
+            return loop.symbol >= 0 && tile[loop.symbol] != loop.bound;
+        });
+        if (runs || !std::binary_search(impl_->unfused[e].begin(), impl_->unfused[e].end(), tmpl)) {
+            return false;
+        }
+        tile += static_cast<std::ptrdiff_t>(t.symbols.size());
+    }
+    return true;
+}
+
 const arch::Path& Allocation::path(std::uint32_t einsum, std::uint32_t tmpl) const {
     return *impl_->space.einsums[einsum].templates[tmpl].path;
 }
@@ -240,6 +308,37 @@ const std::vector<LoopFactor>& Allocation::factors() const {
 const std::vector<std::int64_t>& Allocation::allocate(std::span<const LoopFactor> order) {
     impl_->allocate(order);
     return impl_->tiles;
+}
+
+bool Allocation::draw(Rng& rng, Point& point) {
+    point = {};
+    for (std::uint32_t e = 0; e < impl_->unfused.size(); ++e) {
+        base::poll_stop();
+        if (!impl_->draw(rng, e, point)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+Point Allocation::with(const Point& point, std::uint32_t einsum, std::uint32_t tmpl,
+                       const std::vector<std::int64_t>& tiles) const {
+    Point result;
+    result.order = point.order;
+    result.choices = point.choices;
+    result.choices[einsum] = {tmpl, 0};
+    auto at = point.tiles.begin();
+    for (std::uint32_t e = 0; e < point.choices.size(); ++e) {
+        const auto n = static_cast<std::ptrdiff_t>(
+            impl_->space.einsums[e].templates[point.choices[e].tmpl].symbols.size());
+        if (e == einsum) {
+            result.tiles.insert(result.tiles.end(), tiles.begin(), tiles.end());
+        } else {
+            result.tiles.insert(result.tiles.end(), at, at + n);
+        }
+        at += n;
+    }
+    return result;
 }
 
 void merge_factors(std::vector<LoopFactor>& factors, std::size_t most) {
