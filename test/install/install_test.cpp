@@ -190,7 +190,7 @@ BOOST_AUTO_TEST_CASE(a_program_with_the_shared_library_equals_the_command_line) 
                            " && c++ -std=c++20 -Wall -Wextra -Werror embed.cpp"
                            " $(pkg-config --cflags --libs tessera) -o embed");
     gives_the_demo(built, folder + "/embed");
-    BOOST_TEST(away("ldd " + folder + "/embed").out.find("libtessera.so.0.1") != std::string::npos);
+    BOOST_TEST(away("ldd " + folder + "/embed").out.find("libtessera.so.0.2") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(a_program_with_the_static_library_equals_the_command_line) {
@@ -208,7 +208,7 @@ BOOST_AUTO_TEST_CASE(a_program_that_cmake_builds_equals_the_command_line) {
     const Ran built = away("cmake -S " + folder + " -B " + folder + "/made -DCMAKE_PREFIX_PATH=" +
                            installed().prefix() + " && cmake --build " + folder + "/made");
     gives_the_demo(built, folder + "/made/embed");
-    const Ran newer = away("sed -i s/0.1/0.2/ " + folder + "/CMakeLists.txt && cmake -S " + folder +
+    const Ran newer = away("sed -i s/0.2/0.3/ " + folder + "/CMakeLists.txt && cmake -S " + folder +
                            " -B " + folder + "/newer -DCMAKE_PREFIX_PATH=" + installed().prefix());
     BOOST_TEST(newer.code != 0);
 }
