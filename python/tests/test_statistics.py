@@ -55,7 +55,7 @@ def test_a_new_comparison_and_one_that_was_changed(tmp_path: Path) -> None:
         writer.writeheader()
         writer.writerows(rows)
     wrong = statistics.against_json(statistics.Field(changed / "trials.csv"), changed / "result.json")
-    assert any(line.startswith("ratio of random") for line in wrong)
+    assert any(line.startswith("ratio of random") for line in wrong), wrong
 
 
 def test_exact_p_with_ties_is_that_of_scipy_by_permutation() -> None:
