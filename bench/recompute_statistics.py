@@ -154,7 +154,7 @@ def tests(field):
 
 
 def close(a, b, tolerance=1e-9):
-    if a is None or b is None:
+    if a is None or b is None or math.isinf(a) or math.isinf(b):
         return (a is None or math.isinf(a)) and (b is None or math.isinf(b))
     return a == b or abs(a - b) <= tolerance * max(abs(a), abs(b), 1e-12)
 
