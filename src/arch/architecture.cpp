@@ -213,6 +213,10 @@ void Architecture::check_values() const {
         for (const auto& [key, expression] : component.numbers) {
             unless_of_workload([&] { values.number(component, key); });
         }
+        unless_of_workload([&] { values.leak_power_w(component); });
+        if (component.kind == LevelKind::memory) {
+            unless_of_workload([&] { values.bank_bits(component); });
+        }
         unless_of_workload([&] { compile_latency(component, values.actions(component), scope); });
     });
     for (const auto& [einsum, other] : impl_->of_einsum) {

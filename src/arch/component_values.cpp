@@ -165,6 +165,22 @@ double ComponentValues::leak_power_w(const ComponentSpec& component) const {
     return leak_w;
 }
 
+double ComponentValues::bank_bits(const ComponentSpec& component) const {
+    const double size_bits = number(component, "size"), banks = number(component, "banks");
+    if (std::isinf(banks)) {
+        return 0;
+    }
+    const double bits = size_bits / banks;
+    if (banks != std::floor(banks) || std::isinf(bits) || bits < 1 || bits != std::floor(bits)) {
+        component.numbers.at("banks").fail(
+            "'" + component.name + "' of " + spec::number_text(size_bits) +
+                " bits does not consist of " + spec::number_text(banks) + " equal banks",
+            "a whole number of banks with a whole number of bits each",
+            "change banks or size, or leave banks out");
+    }
+    return bits;
+}
+
 void ComponentValues::check_given(const ComponentSpec& component) const {
     if (component.has_model && component.numbers.count("leak_power") == 0) {
         fail_missing(component, "the leak power (W)", "leak_power");

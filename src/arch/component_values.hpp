@@ -40,6 +40,9 @@ public:
     void check_given(const ComponentSpec& component) const;
     /// All actions of the kind, in the order of action_names(). \throws UserError
     std::vector<ActionValues> actions(const ComponentSpec& component) const;
+    /// Of a memory: bits of one of its banks, whole ones, so that sums of banks are exact; 0: it has
+    /// none. \throws UserError
+    double bank_bits(const ComponentSpec& component) const;
     /// Leak of one instance with its scales.
     double leak_power_w(const ComponentSpec& component) const;
 

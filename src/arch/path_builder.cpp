@@ -205,7 +205,7 @@ void PathBuilder::build_component(const ComponentSpec& component, PathLevel& lev
     level.latency = compile_latency(component, actions, scope);
     if (component.kind == LevelKind::memory) {
         level.size_bits = values_.number(component, "size");
-        level.bank_bits = bank_bits(component, level.size_bits);
+        level.bank_bits = values_.bank_bits(component);
     }
     level.skip_initial_output_write = truth_or(component.skip_initial_output_write, scope, true);
     level.topology = component.topology;
@@ -218,23 +218,6 @@ void PathBuilder::build_component(const ComponentSpec& component, PathLevel& lev
         }
         level.bits_per_value = bits_per_value(component);
     }
-}
-
-/// Of whole bits, so that sums of banks are exact.
-double PathBuilder::bank_bits(const ComponentSpec& component, double size_bits) const {
-    const double banks = values_.number(component, "banks");
-    if (std::isinf(banks)) {
-        return 0;
-    }
-    const double bits = size_bits / banks;
-    if (banks != std::floor(banks) || std::isinf(bits) || bits < 1 || bits != std::floor(bits)) {
-        component.numbers.at("banks").fail(
-            "'" + component.name + "' of " + spec::number_text(size_bits) +
-                " bits does not consist of " + spec::number_text(banks) + " equal banks",
-            "a whole number of banks with a whole number of bits each",
-            "change banks or size, or leave banks out");
-    }
-    return bits;
 }
 
 std::vector<double> PathBuilder::bits_per_value(const ComponentSpec& component) const {

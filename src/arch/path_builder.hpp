@@ -39,7 +39,6 @@ private:
     void free_what_is_kept(const ComponentSpec& component, PathLevel& level) const;
     void build_values_per_action(const ComponentSpec& component,
                                  const std::vector<ActionValues>& actions, PathLevel& level);
-    double bank_bits(const ComponentSpec& component, double size_bits) const;
     std::vector<double> bits_per_value(const ComponentSpec& component) const;
     void place_in_array(const FlatNode& node, PathLevel& level) const;
     TensorMask tensors_or(const spec::Expression& expression, const spec::Symbols& scope,

@@ -29,7 +29,7 @@ const std::vector<Setting>& mapper_settings() {
         {"time_limit", "inf", "--max-time", "s"},
         {"time_limit_per_pmapping_template", "inf", "--max-time limits the whole search"},
         {"memory_limit", "inf", "--max-memory", "B"},
-        {"memory_limit_per_process", "inf", "--max-memory"},
+        {"memory_limit_per_process", "inf", "--max-memory", "B"},
         {"explore_imperfect_temporal_loops", "False", "--imperfect-temporal switches it on"},
         {"explore_imperfect_spatial_loops", "False", "--imperfect-spatial switches it on"},
         {"force_memory_hierarchy_order", "True",

@@ -250,6 +250,7 @@ BOOST_AUTO_TEST_CASE(an_architecture_alone_is_checked_as_a_search_checks_it) {
     refused("energy: 10", "energy_scale: 10", "the energy (J) of action");
     refused("size: 4096", "size: 1 / 0", "size");
     refused("size: 4096", "size: 0 - 5", "size");
+    refused("size: 4096", "size: 4096\n    banks: 5", "does not consist of 5 equal banks");
     // What a workload has to say does not count against it.
     std::string sets = whole;
     sets.replace(sets.find("size: 4096"), 10, "size: 1e9 * len(All)");
