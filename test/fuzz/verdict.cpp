@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <regex>
 
+#include "base/parsed_json.hpp"
 #include "base/printable.hpp"
 #include "cli/timeloop/timeloop.hpp"
 
@@ -12,6 +13,13 @@ namespace {
 
 bool contains(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
+}
+
+/// What --json has of a refusal.
+bool is_error_document(const Input& input, const std::string& out) {
+    const base::ParsedJson document = base::parsed_json(out);
+    return std::ranges::count(input.words, "--json") > 0 && document.is_object() &&
+           document.value("status", "") == "error";
 }
 
 bool refused(const Input& input, const Outcome& outcome) {
@@ -138,7 +146,8 @@ std::string fault(const Input& input, const Outcome& outcome, Place place) {
         return "";
     }
     // Timeloop's programs say what they read before they refuse something, as Timeloop does.
-    if (!outcome.out.empty() && !cli::is_timeloop_name(input.words.front())) {
+    if (!outcome.out.empty() && !is_error_document(input, outcome.out) &&
+        !cli::is_timeloop_name(input.words.front())) {
         return "refused, yet something was printed";
     }
     if (outcome.files != input.files) {

@@ -80,6 +80,18 @@ public:
         return out;
     }
 
+    /// The least time of the outermost memory.
+    double outermost_s(const TemplateTree& tree) {
+        const auto path = tree.outermost_time();
+        double out = path ? std::numeric_limits<double>::infinity() : 0;
+        if (path) {
+            mapspace::enumerate_templates(
+                *path, TemplateTree::crossing_options(),
+                [&](const Template& t) { out = std::min(out, least(*path, t)[1]); });
+        }
+        return out;
+    }
+
 private:
     std::pair<mapspace::TileShapeProblem, std::vector<model::Formula>> problem_of(
         const arch::Path& path, const Template& t) {
@@ -132,11 +144,27 @@ bool moves(const arch::Path& path) {
                                [](const auto& v) { return !v.prologues.empty(); });
 }
 
+/// The Einsum does without one of the inner memories.
+bool disable_memory(std::uint64_t seed, arch::Path& path) {
+    std::vector<arch::PathLevel*> inner;
+    for (arch::PathLevel& level : path.levels) {
+        if (level.kind == arch::LevelKind::memory && level.enabled) {
+            inner.push_back(&level);
+        }
+    }
+    if (inner.size() < 3) {
+        return false;
+    }
+    inner[1 + seed % (inner.size() - 1)]->enabled = false;
+    return true;
+}
+
 struct Walk {
     const arch::Path& path;
     const TemplateTree& tree;
     Judge& judge;
     std::vector<double> outside_j = judge.outside_j(path, tree);
+    double outermost_s = judge.outermost_s(tree);
     std::set<std::string> found = {}, seen = {};
     int bounded = 0, tight = 0;
     std::string fault = {};
@@ -174,6 +202,7 @@ struct Walk {
                 own[q] = std::min(own[q], one[q]);
             }
         }
+        own[1] = std::max(own[1], outermost_s);
         for (std::size_t q = 0; q < own.size(); ++q) {
             above[q] = std::max(above[q], own[q]);
         }
@@ -201,6 +230,7 @@ BOOST_AUTO_TEST_CASE(no_relaxation_costs_more_than_a_template_below_it) {
     const std::uint64_t from = tessera::test::setting("TESSERA_SOAK_FROM", 8'200'000);
     const std::uint64_t n = tessera::test::setting("TESSERA_SOAK", 60);
     int paths = 0, with_persistent = 0, overlapping = 0, bounded = 0, tight = 0, outside = 0;
+    int timed = 0, without_memory = 0;
     for (std::uint64_t seed = from; seed < from + n; ++seed) {
         const oracle::Instance drawn = seed % 3 == 0   ? oracle::random_instance(seed)
                                        : seed % 3 == 1 ? oracle::random_full_instance(seed)
@@ -213,11 +243,12 @@ BOOST_AUTO_TEST_CASE(no_relaxation_costs_more_than_a_template_below_it) {
         Judge judge(p, drawn.options);
         for (std::size_t e = 0; e < p.workload->einsums.size(); ++e) {
             for (const std::string& compute : p.architecture->compute_names()) {
-                const arch::Path path =
+                arch::Path path =
                     p.architecture->path(*p.workload, static_cast<int>(e), compute, p.compat);
                 if (!path.compute().enabled) {
                     continue;
                 }
+                const bool without = seed % 5 < 2 && disable_memory(seed, path);
                 const TemplateTree tree(path, drawn.options);
                 std::set<std::string> all;
                 try {
@@ -243,6 +274,8 @@ BOOST_AUTO_TEST_CASE(no_relaxation_costs_more_than_a_template_below_it) {
                 with_persistent += persistent;
                 overlapping += moves(path);
                 outside += walk.outside_j.back() > 0;
+                timed += walk.outermost_s > 0;
+                without_memory += without;
                 bounded += walk.bounded;
                 tight += walk.tight;
             }
@@ -253,11 +286,15 @@ BOOST_AUTO_TEST_CASE(no_relaxation_costs_more_than_a_template_below_it) {
         BOOST_TEST(with_persistent > 5);
         BOOST_TEST(overlapping > 10);
         BOOST_TEST(outside > paths / 4);
+        BOOST_TEST(timed > paths / 4);
+        BOOST_TEST(without_memory > 3);
     }
     BOOST_TEST(tight * 5 > bounded * 2);  // they say something
     BOOST_TEST_MESSAGE(paths << " paths, " << with_persistent << " with persistent tensors, "
                              << overlapping << " with overlaps, " << bounded << " bounds, " << tight
-                             << " tight, " << outside << " with energy outside");
+                             << " tight, " << outside << " with energy outside, " << timed
+                             << " with time of the outermost memory, " << without_memory
+                             << " without a memory");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
