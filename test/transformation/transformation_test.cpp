@@ -114,6 +114,14 @@ BOOST_AUTO_TEST_CASE(bounds_know_memories_that_an_einsum_does_without) {
     BOOST_TEST(o.error == "", o.error);
 }
 
+// Where the outermost memory may not keep an intermediate, the mapping without fused loops that a
+// search by need begins with is no member.
+BOOST_AUTO_TEST_CASE(mappings_to_begin_with_are_members) {
+    const Outcome o = transformation::judge(7803486);
+    BOOST_TEST(o.mapped);
+    BOOST_TEST(o.error == "", o.error);
+}
+
 BOOST_AUTO_TEST_CASE(optima_move_as_the_problem_does) {
     const std::uint64_t soak = test::setting("TESSERA_SOAK", 0);
     const std::uint64_t wanted = soak > 0 ? soak : instances_of_a_test_run;
