@@ -60,12 +60,20 @@ std::string explain_failed_join(const workload::Workload& w,
            number(memory == tracked.end() ? 0 : memory->size_bits) + " bits";
 }
 
-void check_legality(const model::Problem& problem, const mapspace::MapSpaceOptions& limits,
-                    const mapping::Mapping& mapping) {
+std::string objection(const model::Problem& problem, const mapspace::MapSpaceOptions& limits,
+                      const mapping::Mapping& mapping) {
     for (const mapspace::Violation& v : mapspace::check(problem, mapping, &limits)) {
         if (v.severity != mapspace::Severity::warning) {
-            throw Bug("the best mapping found is not legal: " + mapspace::to_text(v));
+            return mapspace::to_text(v);
         }
+    }
+    return "";
+}
+
+void check_legality(const model::Problem& problem, const mapspace::MapSpaceOptions& limits,
+                    const mapping::Mapping& mapping) {
+    if (const std::string why = objection(problem, limits, mapping); !why.empty()) {
+        throw Bug("the best mapping found is not legal: " + why);
     }
 }
 

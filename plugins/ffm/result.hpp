@@ -28,6 +28,9 @@ std::string explain_failed_join(const workload::Workload& w,
 /// if that of an Einsum is not known.
 std::string mapspace_size(const std::vector<EinsumSpace>& spaces);
 
+/// Why the independent checker does not take a mapping for a member; empty: it does.
+std::string objection(const model::Problem& problem, const mapspace::MapSpaceOptions& limits,
+                      const mapping::Mapping& mapping);
 /// The independent checker has the last word on every result. \throws Bug
 void check_legality(const model::Problem& problem, const mapspace::MapSpaceOptions& limits,
                     const mapping::Mapping& mapping);

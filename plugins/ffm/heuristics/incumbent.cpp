@@ -6,7 +6,6 @@
 #include "local_search.hpp"
 #include "simple.hpp"
 #include "tessera/base/stop.hpp"
-#include "tessera/mapspace/legality.hpp"
 
 namespace tessera::ffm {
 namespace {
@@ -127,13 +126,8 @@ void Run::limit_until(double share, double parts, base::Budget& budget) const {
 void Run::take_best_of(Run& within, const std::string& step) {
     const auto offer = [&](const mapper::Solution& s) {
         // Without fused loops a memory holds what it may not keep otherwise.
-        const auto member = [&] {
-            return std::ranges::all_of(
-                mapspace::check(problem_, s.mapping, &options_.mapspace),
-                [](const auto& v) { return v.severity == mapspace::Severity::warning; });
-        };
         if (mapper::metric_value(options_.metrics.front(), s.report) < incumbent_.value() &&
-            member()) {
+            objection(problem_, options_.mapspace, s.mapping).empty()) {
             take(s, step);
         }
     };
