@@ -122,6 +122,13 @@ BOOST_AUTO_TEST_CASE(mappings_to_begin_with_are_members) {
     BOOST_TEST(o.error == "", o.error);
 }
 
+// Loops of two arrays over one variable, on either side of a toll: the inner one has to end it.
+BOOST_AUTO_TEST_CASE(places_on_either_side_of_a_toll_keep_their_order) {
+    const Outcome o = transformation::judge(8002183);
+    BOOST_TEST(o.mapped);
+    BOOST_TEST(o.error == "", o.error);
+}
+
 BOOST_AUTO_TEST_CASE(optima_move_as_the_problem_does) {
     const std::uint64_t soak = test::setting("TESSERA_SOAK", 0);
     const std::uint64_t wanted = soak > 0 ? soak : instances_of_a_test_run;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 namespace tessera::mapspace::legality {
 
@@ -22,9 +23,7 @@ Places::Places(const Leaf& leaf, const MapSpaceOptions& options) : leaf_(leaf), 
 }
 
 std::vector<int> Places::loops_in(int gap) const {
-    const int n = static_cast<int>(holders_.size());
-    const int begin = gap < 0 ? 0 : holders_[gap] + 1;
-    const int end = gap + 1 < n ? holders_[gap + 1] : static_cast<int>(leaf_.nodes.size());
+    const auto [begin, end] = nodes_in(gap);
     std::vector<int> loops;
     for (int i = begin; i < end; ++i) {
         if (leaf_.nodes[i].loop() && leaf_.nodes[i].trips > 1) {
@@ -176,7 +175,8 @@ bool Places::refetches_allow(int variable, int gap) const {
 }
 
 /// In one gap the temporal place is above the spatial ones, and those of inner levels above those
-/// of outer levels. The loop over an iterative variable has one place.
+/// of outer levels, unless a toll stands between them. The loop over an iterative variable has one
+/// place.
 void Places::find_places(int variable) {
     const workload::LocalRankVariable& bound = leaf_.view().rank_variables[variable];
     if (bound.bound == 1 || (leaf_.view().state_variables() >> variable & 1)) {
@@ -205,9 +205,22 @@ void Places::find_places(int variable) {
     }
 }
 
+std::pair<int, int> Places::nodes_in(int gap) const {
+    const int n = static_cast<int>(holders_.size());
+    return {gap < 0 ? 0 : holders_[gap] + 1,
+            gap + 1 < n ? holders_[gap + 1] : static_cast<int>(leaf_.nodes.size())};
+}
+
+int Places::tolls_outside(const Place& place) const {
+    const auto [begin, end] = nodes_in(place.gap);
+    return static_cast<int>(std::count_if(
+        leaf_.nodes.begin() + begin, leaf_.nodes.begin() + end,
+        [&](const Node& n) { return n.kind == Kind::toll && n.level < place.level; }));
+}
+
 std::vector<Place> Places::further(int loop) const {
-    const auto rank = [](const Place& p) {
-        return std::tuple(p.gap, p.temporal() ? 0 : 1, -p.level, -p.dim);
+    const auto rank = [this](const Place& p) {
+        return std::tuple(p.gap, p.temporal() ? 0 : 1, tolls_outside(p), -p.level, -p.dim);
     };
     const Place place = place_of(loop);
     auto own = rank(place);

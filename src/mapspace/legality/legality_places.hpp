@@ -2,6 +2,7 @@
 // docs/mapspace.md. Loops of one trip and tolls are left out.
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "legality_internal.hpp"
@@ -55,6 +56,10 @@ public:
     std::vector<Place> further(int loop) const;
 
 private:
+    /// From the first node of the gap to the holder below.
+    std::pair<int, int> nodes_in(int gap) const;
+    /// Tolls of the gap that a spatial loop stands below.
+    int tolls_outside(const Place& place) const;
     bool temporal_fits(int variable, int gap) const;
     bool crosses(int variable, int gap) const;
     bool refetches_allow(int variable, int gap) const;
