@@ -252,7 +252,7 @@ bool TemplateExplorer::find_rows(std::size_t e, std::size_t i, const RowsAsked& 
 void TemplateExplorer::tabulate_rows(std::size_t e, std::size_t index,
                                      const model::TemplateFormulas& f, Scratch& scratch) {
     mapspace::take_rows(scratch.result, (*spaces_[e].templates)[index].tmpl.symbols.size(),
-                        static_cast<std::size_t>(c_.n_objectives()), scratch.rows);
+                        static_cast<std::size_t>(c_.n_objectives()), static_cast<std::size_t>(c_.n_busy()), scratch.rows);
     group_rows(e, index, f, scratch);
 }
 

@@ -12,7 +12,7 @@
 //                 grouped by what the join must know, and the exact join, bounded likewise; last
 //                 cutoff: the incumbent
 //   finish        LoopTrees of the winners, evaluated again by the cost model and checked
-//   overlap       with knob overlap=pipeline: what runs at once (overlap.cpp has its own map)
+//   overlap       with knob overlap=pipeline: what runs at once (pipelines/overlap.cpp has its own map)
 //   later metric  of all mappings that are as good, the best by energy or latency
 //                 (later_metric.cpp)
 //   one Einsum with many templates: best-first branch and bound instead (one_einsum.cpp)
@@ -22,7 +22,7 @@
 #include <thread>
 
 #include "base/leave.hpp"
-#include "overlap.hpp"
+#include "pipelines/overlap.hpp"
 #include "run.hpp"
 #include "templates/open.hpp"
 #include "tessera/base/stop.hpp"
@@ -40,6 +40,8 @@ double seconds_since(std::chrono::steady_clock::time_point from) {
 constexpr std::size_t unlimited_templates = std::numeric_limits<std::size_t>::max();
 /// Of one Einsum; where there are more, those of use are looked for.
 constexpr std::size_t many_templates = 1500;
+/// The same, of which a search of pipelines is not begun.
+constexpr std::size_t most_pipeline_templates = 20'000;
 
 /// Paths are those of the run.
 void take_given(const std::vector<TemplateEntry>& given, EinsumSpace& space) {
@@ -195,7 +197,8 @@ void Run::open() {
     recorder_.set_einsums(names);
     telemetry::Phase& opening = recorder_.begin_phase("templates", w.einsums.size(), "Einsums");
     const base::StopScope scope({watch_.stop(), first_until()});
-    const std::size_t most = !by_need_applies()                ? unlimited_templates
+    const std::size_t most = pipelines_                        ? most_pipeline_templates
+                             : !by_need_applies()              ? unlimited_templates
                              : context_.switches.all_templates ? many_templates
                                                                : 0;
     std::vector<std::size_t> many;
@@ -210,6 +213,10 @@ void Run::open() {
             many.push_back(e);
         }
         opening.advance();
+    }
+    if (!many.empty() && pipelines_) {
+        too_many_ = true;
+        return;
     }
     if (!many.empty()) {
         find_impossible();
@@ -231,6 +238,7 @@ void Run::open() {
         }
     }
     context_.tracked = tracked_memories(spaces_);
+    add_limited(relaxation_.memories, spaces_, context_.tracked);
     if (context_.switches.template_semijoin && result_.reasons.empty()) {
         mark_unmatched(context_, spaces_);
     }
@@ -260,7 +268,7 @@ UsedPmapping Run::used(const Groups& groups, const mapspace::JoinedEinsum& part)
     return {index, {row, row + n}};
 }
 
-mapper::Solution Run::solution(const Groups& groups, const mapspace::JoinedMapping& m) const {
+mapping::Mapping Run::mapping_of(const Groups& groups, const mapspace::JoinedMapping& m) const {
     std::vector<mapping::Branch> branches;
     std::vector<int> shared;
     for (std::size_t e = 0; e < m.einsums.size(); ++e) {
@@ -276,8 +284,12 @@ mapper::Solution Run::solution(const Groups& groups, const mapspace::JoinedMappi
             shared.push_back(part.shared_with_next);
         }
     }
+    return mapping::assemble(branches, shared);
+}
+
+mapper::Solution Run::solution(const Groups& groups, const mapspace::JoinedMapping& m) const {
     mapper::Solution s;
-    s.mapping = mapping::assemble(branches, shared);
+    s.mapping = mapping_of(groups, m);
     s.report = context_.model->evaluate(problem_, s.mapping);
     check_agreement(context_, m, s.report);
     check_legality(problem_, options_.mapspace, s.mapping);

@@ -18,6 +18,7 @@
 #include "explorer.hpp"
 #include "heuristics/early_search.hpp"
 #include "heuristics/incumbent.hpp"
+#include "pipelines/relaxation.hpp"
 #include "result.hpp"
 #include "row_search.hpp"
 #include "saved.hpp"
@@ -70,6 +71,23 @@ public:
 
     mapper::Result run();
 
+    // pipelines/rows.cpp
+    /// What join_pipelines() made of all pmappings that can be part of a mapping at or below a
+    /// cutoff.
+    struct Pipelined {
+        std::optional<mapping::Mapping> best;      ///< in turn; none: nothing costs so little
+        std::vector<std::pair<int, int>> at_once;  ///< ranges of its Einsums
+        double value = 0;       ///< with its pipelines, as the relaxation sees it
+        bool exact = true;      ///< false: some memories have many sizes, which is relaxed
+        bool complete = false;  ///< false: it was stopped or given up
+        bool all_orders = true, loop_orders = true;
+    };
+    /// Templates, and least costs of their classes, for mappings that cost no more than `known`.
+    /// False: it was stopped, or they are more than the join of pipelines can do. Instead of run();
+    /// the model is a WeightedLoopTree.
+    bool begin_pipelines(const PipelineRelaxation& relaxation, double known);
+    Pipelined best_pipelines(double cutoff);
+
 private:
     using Clock = std::chrono::steady_clock;
 
@@ -94,9 +112,12 @@ private:
 
     /// A bound of the search without partial tiles is none of the whole search.
     void say(const std::string& step) const {
-        const std::string line = silent_ ? "without partial tiles: " + step : step;
+        const std::string line = silent_ && !pipelines_ ? "without partial tiles: " + step : step;
         options_.progress ? options_.progress(line) : recorder_.log(line);
     }
+
+    /// The join of pipelines knows all that the problem has.
+    bool pipelines_known() const;
 
     void open_paths();
     void open();
@@ -357,6 +378,7 @@ private:
     /// says; 0 without both.
     double lower_bound() const;
 
+    mapping::Mapping mapping_of(const Groups& groups, const mapspace::JoinedMapping& m) const;
     /// The mapping, costed by the model. \throws Bug if that or the legality checker disagree
     mapper::Solution solution(const Groups& groups, const mapspace::JoinedMapping& m) const;
 
@@ -379,6 +401,10 @@ private:
     std::vector<KnownClassBounds> perfect_class_bounds_;  ///< with partial tiles
     /// By Einsum: nothing else is searched. Empty: all templates.
     std::vector<std::shared_ptr<std::vector<TemplateEntry>>> given_;
+    /// Several Einsums may run at once: rows are compared by busy times, too.
+    bool pipelines_ = false;
+    PipelineRelaxation relaxation_;  ///< which of them count
+    bool too_many_ = false;          ///< templates for a search of pipelines
     bool by_need_ = false;           ///< some Einsums have but the templates that are of use
     bool restricted_tried_ = false;  ///< find_restricted()
     bool simple_tried_ = false;

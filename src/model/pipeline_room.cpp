@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "model/pipeline_trips.hpp"
+#include "model/rounds.hpp"
 #include "tessera/arch/path.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/model/coexistence.hpp"
@@ -146,7 +147,7 @@ public:
     }
     double most() const {
         const double apart = std::max(0.0, oldest_ - newest_);
-        return std::min(std::ceil(apart / rounds_of_tile_) + 1, tiles_);
+        return tiles_in_flight(apart, rounds_of_tile_, tiles_);
     }
 
 private:

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <numeric>
-#include <set>
 
 #include "model/pipeline_trips.hpp"
+#include "model/rounds.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/workload/workload.hpp"
 
@@ -306,23 +306,47 @@ Rounds with_circles(Rounds rounds, const std::vector<int>& circle) {
     return rounds;
 }
 
-double latency_of(const Rounds& rounds, const std::vector<int>& stages) {
-    std::set<double> changes;  // rounds before which a branch begins or ends
-    for (const int stage : stages) {
-        changes.insert(stage);
-        changes.insert(stage + rounds.count);
-    }
-    double latency_s = 0;
-    for (auto from = changes.begin(); std::next(from) != changes.end(); ++from) {
-        Rounds active;
-        for (std::size_t b = 0; b < stages.size(); ++b) {
-            if (stages[b] <= *from && *from < stages[b] + rounds.count) {
-                active.busy_s.push_back(rounds.busy_s[b]);
-            }
+double rounds_s(double count, int stages, int components, const double* busy_s, bool alone) {
+    double total_s = 0, now = 0;
+    int from = 0, to = 0;  // these stages take part
+    for (;;) {
+        for (; to < stages && to <= now; ++to) {
         }
-        latency_s += fullest_s(active) * ((*std::next(from) - *from) / rounds.count);
+        for (; from < stages && from + count <= now; ++from) {
+        }
+        if (from == stages) {
+            return total_s;
+        }
+        const double next = to < stages ? std::min<double>(from + count, to) : from + count;
+        double fullest_s = 0;
+        for (int u = 0; u < components; ++u) {
+            double sum_s = 0;
+            for (int s = from; s < to; ++s) {
+                const double own_s = busy_s[s * components + u];
+                sum_s = alone && u + 1 == components ? std::max(sum_s, own_s) : sum_s + own_s;
+            }
+            fullest_s = std::max(fullest_s, sum_s);
+        }
+        total_s += fullest_s * ((next - now) / count);
+        now = next;
     }
-    return latency_s;
+}
+
+double latency_of(const Rounds& rounds, const std::vector<int>& stages) {
+    std::map<std::string, std::size_t> components;
+    for (const auto& branch : rounds.busy_s) {
+        for (const auto& [component, seconds] : branch) {
+            components.try_emplace(component, components.size());
+        }
+    }
+    const int last = *std::ranges::max_element(stages);
+    std::vector<double> busy_s(at(last + 1) * components.size(), 0);
+    for (std::size_t b = 0; b < stages.size(); ++b) {
+        for (const auto& [component, seconds] : rounds.busy_s[b]) {
+            busy_s[at(stages[b]) * components.size() + components[component]] += seconds;
+        }
+    }
+    return rounds_s(rounds.count, last + 1, static_cast<int>(components.size()), busy_s.data());
 }
 
 double fullest_s(const Rounds& rounds) {

@@ -13,6 +13,7 @@
 #include "support/setting.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/mapper/mapper.hpp"
+#include "tessera/mapping/mapping.hpp"
 #include "tessera/plugin/registry.hpp"
 
 using namespace tessera;
@@ -70,7 +71,9 @@ void judge(const mapper::Result& result, Metric metric, double best, Seen& seen)
     BOOST_TEST_REQUIRE(result.solutions.size() == 1u);
     const double found = mapper::metric_value(metric, result.solutions.front().report);
     const double bound = result.bound.value_or(0);
-    BOOST_TEST(found >= best * (1 - 1e-9), found << " is below brute force " << best);
+    BOOST_TEST(found >= best * (1 - 1e-9),
+               found << " is below brute force " << best << "\n"
+                     << mapping::to_yaml(result.solutions.front().mapping));
     BOOST_TEST(bound <= best * (1 + 1e-9), "bound " << bound << ", brute force " << best);
     BOOST_TEST((result.status != mapper::Status::optimal || oracle::close(found, best)));
     BOOST_TEST_MESSAGE(mapper::facts(metric).name << " " << found / best
@@ -82,40 +85,60 @@ void judge(const mapper::Result& result, Metric metric, double best, Seen& seen)
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(bounds_of_pipelines_hold_and_what_is_proven_is_optimal) {
+namespace {
+
+/// Nothing is judged where brute force would take too long.
+void judge(std::uint64_t seed, Seen& seen) {
+    const oracle::Instance drawn = oracle::random_full_instance(seed);
+    if (drawn.options.imperfect_temporal || drawn.options.imperfect_spatial) {
+        return;
+    }
+    try {
+        const oracle::LoadedInstance instance(drawn.yaml, arch::Compat::none);
+        oracle::Space space = oracle::make_space(instance.problem, drawn.options, 3'000, true);
+        oracle::keep_useful_rows(space);
+        if (space.einsums.size() < 2) {
+            return;
+        }
+        const Best best = brute_force(space);
+        if (std::isinf(best.latency_s)) {
+            return;
+        }
+        BOOST_TEST_CONTEXT("seed " << seed << " " << drawn.kind << "\n" << drawn.yaml) {
+            judge(map(instance, drawn.options, Metric::latency), Metric::latency, best.latency_s,
+                  seen);
+            judge(map(instance, drawn.options, Metric::edp), Metric::edp, best.edp_js, seen);
+        }
+        seen.better_than_in_turn += best.latency_s < best.in_turn_s * (1 - 1e-9);
+    } catch (const oracle::TooMany&) {
+    } catch (const oracle::Unsupported&) {
+    }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(optima_with_pipelines_are_those_of_brute_force) {
     const std::uint64_t soak = test::setting("TESSERA_SOAK", 0);
     const std::uint64_t from = test::setting("TESSERA_SOAK_FROM", 0);
     Seen seen;
-    for (std::uint64_t seed = from; seed < from + (soak > 0 ? soak : 60); ++seed) {
-        const oracle::Instance drawn = oracle::random_full_instance(seed);
-        if (drawn.options.imperfect_temporal || drawn.options.imperfect_spatial) {
-            continue;
-        }
-        try {
-            const oracle::LoadedInstance instance(drawn.yaml, arch::Compat::none);
-            oracle::Space space = oracle::make_space(instance.problem, drawn.options, 3'000, true);
-            oracle::keep_useful_rows(space);
-            if (space.einsums.size() < 2) {
-                continue;
-            }
-            const Best best = brute_force(space);
-            if (std::isinf(best.latency_s)) {
-                continue;
-            }
-            BOOST_TEST_CONTEXT("seed " << seed << " " << drawn.kind << "\n" << drawn.yaml) {
-                judge(map(instance, drawn.options, Metric::latency), Metric::latency,
-                      best.latency_s, seen);
-                judge(map(instance, drawn.options, Metric::edp), Metric::edp, best.edp_js, seen);
-            }
-            seen.better_than_in_turn += best.latency_s < best.in_turn_s * (1 - 1e-9);
-        } catch (const oracle::TooMany&) {
-        } catch (const oracle::Unsupported&) {
-        }
+    for (std::uint64_t seed = from; seed < from + (soak > 0 ? soak : 120); ++seed) {
+        judge(seed, seen);
     }
     BOOST_TEST_MESSAGE(seen.judged << " searches, " << seen.optimal << " optimal, " << seen.proven
                                    << " proven; pipelines help in " << seen.better_than_in_turn);
-    BOOST_TEST(seen.judged > 20);
-    BOOST_TEST(seen.optimal * 10 >= seen.judged * 7);
-    BOOST_TEST(seen.proven * 10 >= seen.judged * 4);
-    BOOST_TEST(seen.better_than_in_turn > 0);
+    BOOST_TEST(seen.optimal == seen.judged);
+    BOOST_TEST((soak > 0 || seen.judged > 50));
+    BOOST_TEST(seen.proven * 100 >= seen.judged * 95);  // running states keep a gap
+    BOOST_TEST((soak > 0 || seen.better_than_in_turn > 3));
+}
+
+// Where an array is to be used as far as it can be, more room for each holder decides otherwise how
+// far that is.
+BOOST_AUTO_TEST_CASE(room_for_pipelines_leaves_the_mapspace_as_it_is) {
+    Seen seen;
+    for (const std::uint64_t seed : {10840, 10919}) {
+        judge(seed, seen);
+    }
+    BOOST_TEST(seen.judged == 4);
+    BOOST_TEST(seen.optimal == 4);
 }

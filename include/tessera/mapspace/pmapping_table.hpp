@@ -85,6 +85,8 @@ struct GroupStructure {
 /// Rows of one group, row-major. Columns of a row of `values`:
 ///   objectives                      n_objectives
 ///   occupancy[m][d], d = -1..n      bits of tracked memory m held by reservations at depth <= d
+///   busy[u]                         searches of pipelines: seconds that component u is busy; the
+///                                   last one: that the Einsum takes alone
 ///   size[t]                         bits of backed tensor t in its memory (0 if untracked)
 struct PmappingGroup {
     GroupStructure structure;
@@ -96,6 +98,7 @@ struct PmappingGroup {
     std::vector<std::int64_t> trips;
     /// Where a row comes from: template (index into the Einsum's list) and its tile-shape row.
     std::vector<std::uint32_t> source_template, source_row;
+    int n_busy = 0;
 
     int n_loops() const {
         return static_cast<int>(structure.loops.size());
@@ -104,13 +107,20 @@ struct PmappingGroup {
         return n_loops() + 2;
     }
     int stride() const {
-        return n_objectives + n_tracked * n_depths() + static_cast<int>(structure.tensors.size());
+        return n_compared() + static_cast<int>(structure.tensors.size());
+    }
+    /// Leading columns of which less is better.
+    int n_compared() const {
+        return n_objectives + n_tracked * n_depths() + n_busy;
     }
     int occupancy_column(int memory, int depth) const {
         return n_objectives + memory * n_depths() + depth + 1;
     }
+    int busy_column(int component) const {
+        return n_objectives + n_tracked * n_depths() + component;
+    }
     int size_column(int tensor) const {
-        return n_objectives + n_tracked * n_depths() + tensor;
+        return n_compared() + tensor;
     }
     std::size_t rows() const {
         return source_row.size();
@@ -129,8 +139,8 @@ struct PmappingGroup {
 /// least cost (product of the objectives) and the one that occupies least.
 PmappingGroup thinned(const PmappingGroup& group, std::size_t rows);
 
-/// Keeps the rows that no other row with the same trip counts dominates in objectives and
-/// occupancies.
+/// Keeps the rows that no other row with the same trip counts dominates in objectives, occupancies
+/// and busy times.
 void prune_pareto(PmappingGroup& group);
 
 }  // namespace tessera::mapspace

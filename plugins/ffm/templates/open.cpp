@@ -2,6 +2,7 @@
 #include "open.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "mapspace/tracked_memories.hpp"
 #include "tessera/base/stop.hpp"
@@ -97,6 +98,26 @@ std::vector<mapspace::TrackedMemory> tracked_memories(const std::vector<EinsumSp
         }
     }
     return mapspace::tracked_memories(einsums);
+}
+
+void add_limited(const std::set<std::string>& memories, const std::vector<EinsumSpace>& spaces,
+                 std::vector<mapspace::TrackedMemory>& tracked) {
+    for (const EinsumSpace& space : spaces) {
+        for (const auto& path : space.paths) {
+            for (const arch::PathLevel& level : path->levels) {
+                if (!memories.contains(level.name) || !std::isfinite(level.size_bits)) {
+                    continue;
+                }
+                const auto known =
+                    std::ranges::find(tracked, level.name, &mapspace::TrackedMemory::name);
+                if (known == tracked.end()) {
+                    tracked.push_back({level.name, level.size_bits});
+                } else {
+                    known->size_bits = std::max(known->size_bits, level.size_bits);
+                }
+            }
+        }
+    }
 }
 
 }  // namespace tessera::ffm

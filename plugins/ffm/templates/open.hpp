@@ -3,6 +3,7 @@
 
 #include <limits>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -35,5 +36,8 @@ private:
 
 /// Memories whose capacity couples Einsums.
 std::vector<mapspace::TrackedMemory> tracked_memories(const std::vector<EinsumSpace>& spaces);
+/// Adds these memories, if they are of limited size.
+void add_limited(const std::set<std::string>& memories, const std::vector<EinsumSpace>& spaces,
+                 std::vector<mapspace::TrackedMemory>& tracked);
 
 }  // namespace tessera::ffm

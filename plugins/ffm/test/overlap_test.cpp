@@ -1,5 +1,5 @@
 // Weights of the bounds for pipelines, against a grid of all weights.
-#include "../overlap.hpp"
+#include "../pipelines/overlap.hpp"
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>

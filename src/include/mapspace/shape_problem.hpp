@@ -18,7 +18,16 @@ struct ShapeContext {
     const MapSpaceOptions* mapspace = nullptr;
     std::vector<TrackedMemory> tracked;
     bool want_energy = true, want_latency = true;
+    /// Where Einsums may run at once: components whose busy times are compared, and then how long
+    /// an Einsum takes alone.
+    std::vector<std::string> busy = {};
+    /// Busy times of a template by level of its path. Null: Einsums run in turn.
+    std::vector<model::Formula> (*busy_s)(const model::Problem& problem, const arch::Path& path,
+                                          const Template& tmpl) = nullptr;
 
+    int n_busy() const {
+        return busy_s == nullptr ? 0 : static_cast<int>(busy.size()) + 1;
+    }
     int n_objectives() const {
         return (want_energy ? 1 : 0) + (want_latency ? 1 : 0);
     }
@@ -53,7 +62,7 @@ std::vector<MemoryUse> memory_uses(const workload::Workload& workload, const arc
 void add_template_limits(const ShapeContext& c, const arch::Path& path, const Template& tmpl,
                          TileShapeProblem& p, workload::RankVariableMask uneven = 0);
 
-/// Objectives: costs, then the bits in use of every tracked memory.
+/// Objectives: costs, the bits in use of every tracked memory, then busy times.
 TileShapeProblem tile_shape_problem(const ShapeContext& c, const arch::Path& path,
                                     const Template& tmpl, const model::TemplateFormulas& f,
                                     const TabulateContext& table);

@@ -17,11 +17,12 @@ struct TemplateRows {
     std::size_t rows = 0;
     std::vector<std::int64_t> tiles;  ///< rows x symbols
     std::vector<double> objectives;   ///< rows x objectives
+    std::vector<double> busy;         ///< rows x components
 };
 
-/// What the explorer found, of the objectives the first ones.
+/// What the explorer found, of the objectives the first ones, and the last ones as busy times.
 void take_rows(const TileShapeResult& found, std::size_t symbols, std::size_t objectives,
-               TemplateRows& rows);
+               std::size_t busy, TemplateRows& rows);
 
 /// What tabulate needs to know about the problem, per path.
 struct TabulateContext {
@@ -33,7 +34,7 @@ struct TabulateContext {
     int n_tracked = 0;
     /// By how much each tracked memory is smaller for this Einsum: as if somebody else held that.
     std::vector<double> taken_bits;
-    int n_objectives = 1;
+    int n_objectives = 1, n_busy = 0;
     /// Partial tiles: equal trip counts do not make equal tile shapes, so both must agree.
     bool match_tile_shapes = false;
 };

@@ -24,6 +24,11 @@ public:
     TemplateFormulas formulate(const Problem& problem, const arch::Path& path,
                                const mapping::Template& tmpl) const override;
 
+    /// By level of the path: seconds that it is busy, n_instances included. \pre a current
+    /// FormulaPool
+    static std::vector<Formula> busy_s(const Problem& problem, const arch::Path& path,
+                                       const mapping::Template& tmpl);
+
 private:
     EinsumReport weighted(EinsumReport report) const;
     Formula latency_s(const PathTables& tables, const Costs<Formula>& costs) const override;

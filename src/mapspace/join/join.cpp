@@ -16,6 +16,7 @@
 #include "base/leave.hpp"
 #include "join_later.hpp"
 #include "join_rows.hpp"
+#include "join_trace.hpp"
 #include "mapspace/join_orders.hpp"
 #include "mapspace/relaxed/completion_bounds.hpp"
 #include "tessera/base/parallel.hpp"
@@ -341,42 +342,20 @@ void forget_costs(Step& step) {
     }
 }
 
-/// Loop orders and shared prefixes of the pmappings behind one final row.
+/// The pmappings behind one final row.
 JoinedMapping trace(const Context& c, const std::vector<Step>& steps, std::size_t group,
                     std::size_t row) {
-    const std::size_t n = steps.size();
     JoinedMapping out;
-    out.einsums.resize(n);
-    std::vector<BackPointer> path(n);
-    const StateGroup& last = steps[n - 1].groups[group];
+    const StateGroup& last = steps.back().groups[group];
     out.objectives.assign(last.row(row), last.row(row) + c.objectives);
-    for (std::size_t e = n; e-- > 0;) {
-        path[e] = steps[e].groups[group].from[row];
-        group = path[e].left_group;
-        row = path[e].left_row;
+    std::vector<TracedStep> path(steps.size());
+    for (std::size_t e = steps.size(); e-- > 0;) {
+        const BackPointer& from = steps[e].groups[group].from[row];
+        path[e] = {&steps[e].plans[from.plan], from.right_group, from.right_row};
+        group = from.left_group;
+        row = from.left_row;
     }
-    for (std::size_t e = 0; e < n; ++e) {
-        const JoinPlan& plan = steps[e].plans[path[e].plan];
-        out.einsums[e] = {plan.einsum, static_cast<int>(path[e].right_group), path[e].right_row,
-                          plan.order, 0};
-        if (e == 0) {
-            continue;
-        }
-        out.einsums[e - 1].shared_with_next = plan.n_left;
-        // The step may have permuted the open loops: so they are for everybody who runs inside
-        // them.
-        int shared = plan.n_left;
-        for (std::size_t i = e; i-- > 0 && shared > 0;) {
-            shared = std::min(shared, out.einsums[i].shared_with_next);
-            std::vector<int>& order = out.einsums[i].order;
-            const std::vector<int> old = order;
-            for (int j = 0; j < shared; ++j) {
-                order[static_cast<std::size_t>(
-                    plan.position_of_left[static_cast<std::size_t>(j)])] =
-                    old[static_cast<std::size_t>(j)];
-            }
-        }
-    }
+    out.einsums = traced(path);
     return out;
 }
 
@@ -515,9 +494,8 @@ JoinResult join(const workload::Workload& workload,
 }
 
 void prune_pareto(PmappingGroup& g) {
-    const int compared = g.n_objectives + g.n_tracked * g.n_depths();
-    g.keep(detail::pareto_rows(g.values.data(), g.stride(), compared, g.trips.data(), g.n_loops(),
-                               g.rows()));
+    g.keep(detail::pareto_rows(g.values.data(), g.stride(), g.n_compared(), g.trips.data(),
+                               g.n_loops(), g.rows()));
     g.values.shrink_to_fit();
     g.trips.shrink_to_fit();
 }

@@ -39,7 +39,8 @@ void explore(const ShapeContext& c, const model::CostModel& model, const Templat
     }
     tools.explorer.explore(problem, options, tools.result);
     const std::size_t n = t.tmpl->symbols.size();
-    take_rows(tools.result, n, static_cast<std::size_t>(c.n_objectives()), tools.rows);
+    take_rows(tools.result, n, static_cast<std::size_t>(c.n_objectives()), 
+              static_cast<std::size_t>(c.n_busy()), tools.rows);
     out.groups = tabulate(table, *t.tmpl, f, tools.rows, index);
     keep_tiles(tools.rows, n, out.groups, out.tiles);
     out.evaluated = tools.result.statistics.enumerated;

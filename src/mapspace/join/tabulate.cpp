@@ -104,7 +104,8 @@ std::vector<PmappingGroup> tabulate(const TabulateContext& c, const Template& tm
             GroupStructure structure = structure_of(c, tmpl, fused, mask, depths);
             add_breaks(formulas, depths, structure);
             it->second.columns = columns_of(c, formulas, structure, depths);
-            groups.push_back({std::move(structure), c.n_objectives, c.n_tracked, {}, {}, {}, {}});
+            groups.push_back(
+                {std::move(structure), c.n_objectives, c.n_tracked, {}, {}, {}, {}, c.n_busy});
         }
         const Pattern& pattern = it->second;
         PmappingGroup& g = groups[pattern.group];
@@ -118,6 +119,10 @@ std::vector<PmappingGroup> tabulate(const TabulateContext& c, const Template& tm
         for (int k = 0; k < c.n_objectives; ++k) {
             row[k] = rows.objectives[r * static_cast<std::size_t>(c.n_objectives) +
                                      static_cast<std::size_t>(k)];
+        }
+        for (int u = 0; u < c.n_busy; ++u) {
+            row[g.busy_column(u)] =
+                rows.busy[r * static_cast<std::size_t>(c.n_busy) + static_cast<std::size_t>(u)];
         }
         for (const Columns::Term& t : pattern.columns.terms) {
             for (int d = t.depth; d <= g.n_loops(); ++d) {
@@ -148,16 +153,21 @@ std::vector<PmappingGroup> tabulate(const TabulateContext& c, const Template& tm
 }
 
 void take_rows(const TileShapeResult& found, std::size_t symbols, std::size_t objectives,
-               TemplateRows& rows) {
+               std::size_t busy, TemplateRows& rows) {
     rows.rows = found.rows;
     rows.tiles.resize(found.rows * symbols);
     rows.objectives.resize(found.rows * objectives);
+    rows.busy.resize(found.rows * busy);
+    const std::size_t first_busy = found.objectives.size() - busy;
     for (std::size_t r = 0; r < found.rows; ++r) {
         for (std::size_t s = 0; s < symbols; ++s) {
             rows.tiles[r * symbols + s] = found.shapes[s][r];
         }
         for (std::size_t k = 0; k < objectives; ++k) {
             rows.objectives[r * objectives + k] = found.objectives[k][r];
+        }
+        for (std::size_t u = 0; u < busy; ++u) {
+            rows.busy[r * busy + u] = found.objectives[first_busy + u][r];
         }
     }
 }
@@ -237,7 +247,7 @@ PmappingGroup thinned(const PmappingGroup& g, std::size_t rows) {
         }
         return bits;
     };
-    PmappingGroup out{g.structure, g.n_objectives, g.n_tracked, {}, {}, {}, {}};
+    PmappingGroup out{g.structure, g.n_objectives, g.n_tracked, {}, {}, {}, {}, g.n_busy};
     for (auto& [trips, list] : by_trips) {
         if (list.size() > rows) {
             std::stable_sort(list.begin(), list.end(), [&](std::uint32_t a, std::uint32_t b) {

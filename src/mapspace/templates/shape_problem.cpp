@@ -160,6 +160,28 @@ std::optional<std::vector<std::int64_t>> divided(const arch::Path& path, const T
     return out;
 }
 
+/// Of components that the path need not have.
+void add_busy_times(const ShapeContext& c, const arch::Path& path, const Template& tmpl,
+                    TileShapeProblem& p) {
+    if (c.busy_s == nullptr) {
+        return;
+    }
+    const std::vector<Formula> of_levels = c.busy_s(*c.problem, path, tmpl);
+    for (const std::string& component : c.busy) {
+        Formula& seconds = p.objectives.emplace_back(0.0);
+        for (std::size_t l = 0; l < of_levels.size(); ++l) {
+            if (path.levels[l].name == component) {
+                seconds = seconds + of_levels[l];
+            }
+        }
+    }
+    Formula alone_s(0.0);
+    for (const Formula& seconds : of_levels) {
+        alone_s = model::max(alone_s, seconds);
+    }
+    p.objectives.push_back(alone_s);
+}
+
 /// Over these the template may stand for others, with prologues: a fan-out is used as far as it
 /// goes, and no loop has a least number of trips.
 TileShapeProblem shape_problem(const ShapeContext& c, const arch::Path& path, const Template& tmpl,
@@ -178,6 +200,7 @@ TileShapeProblem shape_problem(const ShapeContext& c, const arch::Path& path, co
                                      LimitKind::capacity});
         }
     }
+    add_busy_times(c, path, tmpl, p);
     for (const model::FanoutFormula& u : f.fanouts) {
         const arch::PathDim& dim =
             path.levels[static_cast<std::size_t>(u.level)].spatial[static_cast<std::size_t>(u.dim)];
@@ -303,6 +326,7 @@ TabulateContext table_context(const ShapeContext& c, const arch::Path& path) {
     TabulateContext out;
     out.path = &path;
     out.n_objectives = c.n_objectives();
+    out.n_busy = c.n_busy();
     out.n_tracked = static_cast<int>(c.tracked.size());
     out.match_tile_shapes =
         c.problem->convention().least_partial_tiles && c.mapspace->partial_tiles();

@@ -4,6 +4,7 @@
 //   bounds         for weights of components that add up to 1, no mapping takes less than the least
 //                  weighted sum of busy times; each such search finds a mapping that tells which
 //                  weights to try next
+//   exactly        all mappings below cutoffs above the bound, by the join of pipelines (rows.cpp)
 // What is found is proven optimal where a bound meets it; otherwise the gap is told.
 #include "overlap.hpp"
 
@@ -16,11 +17,14 @@
 #include <numeric>
 #include <set>
 
+#include "../result.hpp"
+#include "../run.hpp"
 #include "model/overlap.hpp"
 #include "model/weighted_looptree.hpp"
-#include "result.hpp"
-#include "run.hpp"
+#include "relaxation.hpp"
+#include "tessera/arch/path.hpp"
 #include "tessera/base/error.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::ffm {
 
@@ -35,6 +39,8 @@ constexpr int most_bounds = 8;
 constexpr double share_in_turn = 0.4, share_each = 0.3;
 /// How many times the space.
 constexpr double rooms[] = {2, 3};
+/// Cutoffs of the join of pipelines, from the bound (0) to the best mapping (1).
+constexpr double cutoffs[] = {0.1, 0.3, 0.6, 1};
 
 void refuse(const model::Problem& problem, const model::CostModel& model,
             const mapper::Options& options) {
@@ -77,6 +83,7 @@ public:
         if (!result_.solutions.empty()) {
             find_bounds();
             find_room();
+            find_exactly();
         }
         finish();
         return std::move(result_);
@@ -154,8 +161,8 @@ private:
                                                 : "max-evals";
     }
 
-    /// A mapping in turn, its branches overlapped as well as they can.
-    void take(const mapping::Mapping& mapping, const std::string& step) {
+    /// A mapping in turn, its branches overlapped as well as they can. What it costs then.
+    double take(const mapping::Mapping& mapping, const std::string& step) {
         const model::Report in_turn = model_.evaluate(problem_, mapping);
         remember(in_turn);
         mapper::Solution made;
@@ -163,12 +170,14 @@ private:
         made.report = model_.evaluate(problem_, made.mapping);
         const double now = mapper::metric_value(options_.metrics.front(), made.report);
         if (!result_.solutions.empty() && now >= value()) {
-            return;
+            return now;
         }
         check_legality(problem_, options_.mapspace, made.mapping);
         in_turn_ = {mapping, in_turn};
         result_.solutions.assign(1, std::move(made));
+        tell(step);
         say(step + ": " + number(now));
+        return now;
     }
 
     /// A row of the game: the metric with each component alone in place of the latency.
@@ -246,15 +255,15 @@ private:
             }
             const model::WeightedLoopTree view(weights);
             const mapper::Result found = search(view, {in_turn_}, share_each);
-            raise(found);
+            raise(found, weights);
             for (const mapper::Solution& solution : found.solutions) {
                 take(solution.mapping, "bound " + std::to_string(i + 1));
             }
         }
     }
 
-    /// \pre `found` is of a weighted search
-    void raise(const mapper::Result& found) {
+    /// \pre `found` is of a search with these weights
+    void raise(const mapper::Result& found, const Weights& weights) {
         double bound = found.bound.value_or(0);
         if (found.status == mapper::Status::optimal && !found.solutions.empty()) {
             bound = mapper::metric_value(options_.metrics.front(), found.solutions.front().report);
@@ -264,12 +273,34 @@ private:
             return;
         }
         if (bound > bound_) {
-            bound_ = bound;
-            say("no mapping costs less than " + number(bound_));
+            weights_ = weights;
+            raise_bound(bound);
         }
     }
 
+    /// How far an array can be used decides what is a member (C4 of docs/mapspace.md): with more
+    /// room for each holder it would be decided otherwise.
+    bool asks_for_usage() const {
+        const workload::Workload& w = *problem_.workload;
+        for (int e = 0; e < static_cast<int>(w.einsums.size()); ++e) {
+            for (const std::string& compute : problem_.architecture->compute_names()) {
+                for (const arch::PathLevel& level :
+                     problem_.architecture->path(w, e, compute, problem_.compat).levels) {
+                    if (std::ranges::any_of(level.spatial, [](const arch::PathDim& dim) {
+                            return dim.min_usage > 0;
+                        })) {
+                        return true;
+                    }
+                }
+            }
+        }
+        return false;
+    }
+
     void find_room() {
+        if (over() || asks_for_usage()) {
+            return;
+        }
         for (const double room : rooms) {
             for (const Weights& weights : {Weights(), next_weights()}) {
                 if (over()) {
@@ -281,6 +312,81 @@ private:
                 }
             }
         }
+    }
+
+    /// All mappings below cutoffs, from the bound to what is known, by the join of pipelines. It
+    /// looks at few components and memories; what a mapping breaks of the others is added.
+    void find_exactly() {
+        PipelineRelaxation relaxation;
+        for (const auto& [component, weight] : weights_) {
+            relaxation.components.insert(component);
+        }
+        while (!over() && bound_ > 0) {
+            base::Budget left = options_.budget;
+            if (!limit(1, left)) {
+                return;
+            }
+            PipelineRelaxation missing;
+            if (!find_exactly(relaxation, left, missing) || missing.empty()) {
+                return;
+            }
+            for (const std::string& component : missing.components) {
+                say("component " + component + " counts from now on");
+            }
+            for (const std::string& memory : missing.memories) {
+                say("memory " + memory + " counts from now on");
+            }
+            relaxation.components.merge(missing.components);
+            relaxation.memories.merge(missing.memories);
+        }
+    }
+
+    /// False: it was stopped.
+    bool find_exactly(const PipelineRelaxation& relaxation, const base::Budget& left,
+                      PipelineRelaxation& missing) {
+        mapper::Options within = options_;
+        within.start.clear();
+        within.recorder = nullptr;
+        within.resume.clear();
+        within.progress = [this](const std::string& line) { say(line); };
+        within.budget = left;
+        within.budget.gap = 0;
+        within.budget.target.reset();
+        const model::WeightedLoopTree view(weights_);
+        Run run(problem_, view, within);
+        if (!run.begin_pipelines(relaxation, value())) {
+            return false;
+        }
+        const double from = bound_;
+        for (const double share : cutoffs) {
+            const double cutoff = share < 1 ? from + share * (value() - from) : value();
+            const Run::Pipelined found = run.best_pipelines(cutoff);
+            if (!found.complete) {
+                say("the join of pipelines was stopped");
+                return false;
+            }
+            if (found.best) {
+                missing = missing_in(relaxation, problem_, *found.best,
+                                     model_.evaluate(problem_, *found.best), found.at_once);
+                const double now = take(*found.best, "join of pipelines");
+                const double apart = now - found.value;
+                if (missing.empty() && !found.exact && apart > agreement * now) {
+                    return false;
+                }
+                if (apart < -agreement * now || (missing.empty() && apart > agreement * now)) {
+                    throw Bug("the joined pipelines' cost " + number(found.value) +
+                              " differs from their evaluation " + number(now));
+                }
+            }
+            if (!found.all_orders || !found.loop_orders) {
+                return false;
+            }
+            raise_bound(std::min(found.best ? found.value : cutoff, value()));
+            if (over() || found.best) {
+                return true;
+            }
+        }
+        return true;
     }
 
     void finish() {
@@ -299,6 +405,31 @@ private:
         }
     }
 
+    void tell(const std::string& step) const {
+        const mapper::Solution& best = result_.solutions.front();
+        if (options_.recorder != nullptr) {
+            telemetry::Incumbent found;
+            found.value = value();
+            found.energy_j = best.report.energy_j();
+            found.latency_s = best.report.latency_s();
+            found.found_by = "ffm";
+            found.detail = step;
+            found.mapping = [tree = best.mapping] { return mapping::to_yaml(tree); };
+            options_.recorder->incumbent(std::move(found));
+        }
+    }
+
+    /// No mapping costs less.
+    void raise_bound(double bound) {
+        if (bound > bound_) {
+            bound_ = bound;
+            if (options_.recorder != nullptr) {
+                options_.recorder->bound(std::min(bound_, value()));
+            }
+            say("no mapping costs less than " + number(bound_));
+        }
+    }
+
     void say(const std::string& line) const {
         if (options_.progress) {
             options_.progress("pipelines, " + line);
@@ -313,6 +444,7 @@ private:
     mapper::Solution in_turn_;  ///< of the best, before its branches overlapped
     std::vector<std::map<std::string, double>> rows_;
     double bound_ = 0;
+    Weights weights_;  ///< of the best bound
     std::uint64_t evaluated_ = 0;
     std::string stopped_by_;
 };

@@ -1,0 +1,74 @@
+#include "relaxation.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "tessera/arch/path.hpp"
+#include "tessera/mapping/assemble.hpp"
+#include "tessera/model/pipelines.hpp"
+
+namespace tessera::ffm {
+
+namespace {
+
+/// In any round of neighbouring stages: the fullest component, if the known ones are less busy.
+void add_fullest(const PipelineRelaxation& known, const model::Rounds& rounds,
+                 const std::vector<int>& stages, PipelineRelaxation& out) {
+    const int last = *std::ranges::max_element(stages);
+    for (int from = 0; from <= last; ++from) {
+        for (int to = from; to <= last; ++to) {
+            std::map<std::string, double> sums;
+            double known_s = 0;
+            for (std::size_t b = 0; b < stages.size(); ++b) {
+                if (from <= stages[b] && stages[b] <= to) {
+                    for (const auto& [component, seconds] : rounds.busy_s[b]) {
+                        sums[component] += seconds;
+                        known_s = std::max(known_s, seconds);
+                    }
+                }
+            }
+            std::string fullest;
+            double most_s = 0;
+            for (const auto& [component, seconds] : sums) {
+                if (known.components.contains(component)) {
+                    known_s = std::max(known_s, seconds);
+                }
+                if (seconds > most_s) {
+                    fullest = component;
+                    most_s = seconds;
+                }
+            }
+            if (most_s > known_s) {
+                out.components.insert(fullest);
+            }
+        }
+    }
+}
+
+}  // namespace
+
+PipelineRelaxation missing_in(const PipelineRelaxation& known, const model::Problem& problem,
+                              const mapping::Mapping& mapping, const model::Report& report,
+                              const std::vector<std::pair<int, int>>& at_once) {
+    const std::vector<mapping::EinsumMapping> chains =
+        mapping::split(mapping, *problem.workload, *problem.architecture, problem.compat);
+    const std::vector<model::Part> parts = model::parts_of(chains, report);
+    const std::vector<int> shared = model::shared_loops(parts);
+    PipelineRelaxation out;
+    for (const auto& [begin, end] : at_once) {
+        const model::Range range{begin, end};
+        const std::vector<int> stages =
+            model::stages_of(*problem.workload, parts, range, model::loops_around(shared, range))
+                .stage;
+        add_fullest(known, model::rounds_of(parts, shared, range), stages, out);
+        for (const auto& [memory, share] :
+             model::shares_held(*problem.workload, parts, shared, range, stages)) {
+            if (share > arch::most_bits(1) && !known.memories.contains(memory)) {
+                out.memories.insert(memory);
+            }
+        }
+    }
+    return out;
+}
+
+}  // namespace tessera::ffm
