@@ -14,7 +14,10 @@
 #include <thread>
 
 #include "support/setting.hpp"
+#include "tessera/mapper/mapper.hpp"
+#include "tessera/plugin/registry.hpp"
 #include "transformation/judge.hpp"
+#include "transformation/problem.hpp"
 #include "transformation/random_problem.hpp"
 
 using namespace tessera;
@@ -127,6 +130,22 @@ BOOST_AUTO_TEST_CASE(places_on_either_side_of_a_toll_keep_their_order) {
     const Outcome o = transformation::judge(8002183);
     BOOST_TEST(o.mapped);
     BOOST_TEST(o.error == "", o.error);
+}
+
+// One of the searches for pipelines finds no mapping within its share of the limit.
+BOOST_AUTO_TEST_CASE(a_limit_leaves_what_is_known_to_a_search_of_pipelines) {
+    const transformation::LoadedProblem problem(transformation::random_problem(9200124));
+    mapper::Options options;
+    options.metrics = {mapper::Metric::latency};
+    options.mapspace = transformation::random_problem(9200124).options;
+    options.threads = 1;
+    options.budget.max_evals = 300'000;
+    const mapper::Result found =
+        plugin::Registry<mapper::Mapper>::instance()
+            .create("ffm", {{"overlap", "pipeline"}})
+            ->map(problem.problem,
+                  *plugin::Registry<model::CostModel>::instance().create("looptree"), options);
+    BOOST_TEST(found.solutions.size() == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(optima_move_as_the_problem_does) {

@@ -150,9 +150,16 @@ private:
         for (mapper::Solution& one : within.start) {
             one.report = model.evaluate(problem_, one.mapping);
         }
-        mapper::Result found = Run(problem_, model, within).run();
-        evaluated_ += found.statistics.evaluated;
-        return found;
+        try {
+            mapper::Result found = Run(problem_, model, within).run();
+            evaluated_ += found.statistics.evaluated;
+            return found;
+        } catch (const LimitReached&) {  // no mapping in time; what is known stays
+            if (result_.solutions.empty()) {
+                throw;
+            }
+            return {};
+        }
     }
 
     const char* limit_name() const {
