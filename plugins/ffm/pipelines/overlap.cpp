@@ -321,13 +321,29 @@ private:
         }
     }
 
+    /// What is likely to decide: components with a weight, and those that hold an Einsum up in the
+    /// best mapping in turn.
+    PipelineRelaxation likely() const {
+        PipelineRelaxation out;
+        for (const auto& [component, weight] : weights_) {
+            out.components.insert(component);
+        }
+        for (const model::EinsumReport& einsum : in_turn_.report.einsums) {
+            const auto busy_s = [](const model::ComponentReport& one) {
+                return one.has_latency ? one.latency_s : 0;
+            };
+            const auto fullest = std::ranges::max_element(einsum.components, {}, busy_s);
+            if (fullest != einsum.components.end() && fullest->latency_s > 0) {
+                out.components.insert(fullest->component);
+            }
+        }
+        return out;
+    }
+
     /// All mappings below cutoffs, from the bound to what is known, by the join of pipelines. It
     /// looks at few components and memories; what a mapping breaks of the others is added.
     void find_exactly() {
-        PipelineRelaxation relaxation;
-        for (const auto& [component, weight] : weights_) {
-            relaxation.components.insert(component);
-        }
+        PipelineRelaxation relaxation = likely();
         while (!over() && bound_ > 0) {
             base::Budget left = options_.budget;
             if (!limit(1, left)) {
