@@ -22,8 +22,6 @@ constexpr double always_tried = 1e-3;
 /// Where cutoffs up to this have failed, energy and latency trade off: each of them alone is looked
 /// for.
 constexpr double near_bound = 0.08;
-/// Sums for the tables of completions of one join: half a second.
-constexpr std::size_t sums_of_completions = 12'000'000;
 /// By how much cutoffs grow from what the relaxed join of rows has shown.
 constexpr double climbing_steps[] = {0.003, 0.04, 0.08, 0.2};
 constexpr std::size_t thinned_rows = 6;
@@ -510,14 +508,8 @@ void Run::finish_with_incumbent() {
 }
 
 void Run::report_incumbent(const mapper::Solution& s, const std::string& step) {
-    telemetry::Incumbent found;
-    found.value = mapper::metric_value(options_.metrics.front(), s.report);
-    found.energy_j = s.report.energy_j();
-    found.latency_s = s.report.latency_s();
-    found.found_by = "ffm";
-    found.detail = step;
-    found.mapping = [tree = s.mapping] { return mapping::to_yaml(tree); };
-    recorder_.incumbent(std::move(found));
+    recorder_.incumbent(
+        incumbent_of(s, mapper::metric_value(options_.metrics.front(), s.report), step));
     if (tell_) {
         tell_(s);
     }

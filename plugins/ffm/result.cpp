@@ -16,6 +16,18 @@ std::string number(double v) {
     return s.str();
 }
 
+telemetry::Incumbent incumbent_of(const mapper::Solution& solution, double value,
+                                  const std::string& step) {
+    telemetry::Incumbent found;
+    found.value = value;
+    found.energy_j = solution.report.energy_j();
+    found.latency_s = solution.report.latency_s();
+    found.found_by = "ffm";
+    found.detail = step;
+    found.mapping = [tree = solution.mapping] { return mapping::to_yaml(tree); };
+    return found;
+}
+
 std::vector<std::string> explain_empty(const workload::Workload& w, const EinsumSpace& space) {
     const std::string name = w.einsums[static_cast<std::size_t>(space.einsum)].name;
     if (!space.no_compute.empty()) {

@@ -16,6 +16,10 @@ inline constexpr double agreement = 1e-9;
 
 std::string number(double v);
 
+/// What the recorder is told of a mapping; `value`: by the first metric.
+telemetry::Incumbent incumbent_of(const mapper::Solution& solution, double value,
+                                  const std::string& step);
+
 /// Why an Einsum has no pmapping at all.
 std::vector<std::string> explain_empty(const workload::Workload& w, const EinsumSpace& space);
 

@@ -49,6 +49,9 @@ inline constexpr std::chrono::milliseconds first_mapping{200};
 inline constexpr std::size_t rows_of_long_join = 100000;
 inline constexpr std::uint64_t pairs_of_long_join = 200000;
 
+/// Sums for the tables of completions of one join: half a second.
+inline constexpr std::size_t sums_of_completions = 12'000'000;
+
 /// Pmapping groups of every Einsum.
 using Groups = std::vector<std::vector<mapspace::PmappingGroup>>;
 

@@ -138,13 +138,8 @@ Formula LoopTree::latency_s(const PathTables& /*tables*/, const Costs<Formula>& 
 
 TemplateFormulas LoopTree::formulate(const Problem& problem, const arch::Path& path,
                                      const mapping::Template& tmpl) const {
-    const PathTables tables(path, problem.compat);
-    NestPlan plan;
-    plan.build(tables, tmpl.nodes);
-    Analysis<Formula> analysis;
-    analysis.run(tables, tmpl.nodes, plan);
-    Costs<Formula> costs;
-    costs.run(tables, analysis);
+    const TemplateAnalysis analysed(path, tmpl.nodes, problem.compat);
+    const auto& [tables, analysis, costs] = analysed;
     TemplateFormulas result;
     result.dynamic_energy_j = costs.dynamic_energy_j;
     result.leak_energy_j = costs.leak_energy_j;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "model/rounds.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/mapping/assemble.hpp"
 #include "tessera/model/pipelines.hpp"
@@ -12,9 +13,6 @@
 namespace tessera::model {
 
 namespace {
-
-/// More branches than this are not tried at once.
-constexpr int most_branches = 24;
 
 /// Loops that Einsum i and i + 1 share; none before the first and after the last.
 int loops_after(const std::vector<int>& shared, int i) {

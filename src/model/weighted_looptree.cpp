@@ -48,13 +48,8 @@ Formula WeightedLoopTree::latency_s(const PathTables& tables, const Costs<Formul
 
 std::vector<Formula> WeightedLoopTree::busy_s(const Problem& problem, const arch::Path& path,
                                               const mapping::Template& tmpl) {
-    const PathTables tables(path, problem.compat);
-    NestPlan plan;
-    plan.build(tables, tmpl.nodes);
-    Analysis<Formula> analysis;
-    analysis.run(tables, tmpl.nodes, plan);
-    Costs<Formula> costs;
-    costs.run(tables, analysis);
+    const TemplateAnalysis analysed(path, tmpl.nodes, problem.compat);
+    const auto& [tables, analysis, costs] = analysed;
     std::vector<Formula> out;
     for (int l = 0; l < tables.n_levels; ++l) {
         out.push_back(costs.has_latency[l] ? costs.level_latency_s[l] *

@@ -130,6 +130,17 @@ private:
         return true;
     }
 
+    /// Of a search within this one, which has a share of what is left. False: nothing is.
+    bool set_within(double share, mapper::Options& within) {
+        within.start.clear();
+        within.recorder = nullptr;
+        within.progress = nullptr;
+        within.resume.clear();
+        within.budget.gap = 0;
+        within.budget.target.reset();
+        return limit(share, within.budget);
+    }
+
     /// A search in turn; what it says of costs is that of `model`.
     mapper::Result search(const model::CostModel& model, std::vector<mapper::Solution> start,
                           double share) {
@@ -137,16 +148,11 @@ private:
     }
     mapper::Result search(const model::CostModel& model, std::vector<mapper::Solution> start,
                           double share, mapper::Options within) {
-        within.start = std::move(start);
-        within.recorder = nullptr;
-        within.progress = nullptr;
-        within.resume.clear();
-        within.budget.gap = 0;
-        within.budget.target.reset();
-        if (!limit(share, within.budget)) {
+        if (!set_within(share, within)) {
             stopped_by_ = limit_name();
             return {};
         }
+        within.start = std::move(start);
         for (mapper::Solution& one : within.start) {
             one.report = model.evaluate(problem_, one.mapping);
         }
@@ -182,7 +188,9 @@ private:
         check_legality(problem_, options_.mapspace, made.mapping);
         in_turn_ = {mapping, in_turn};
         result_.solutions.assign(1, std::move(made));
-        tell(step);
+        if (options_.recorder != nullptr) {
+            options_.recorder->incumbent(incumbent_of(result_.solutions.front(), now, step));
+        }
         say(step + ": " + number(now));
         return now;
     }
@@ -345,12 +353,8 @@ private:
     void find_exactly() {
         PipelineRelaxation relaxation = likely();
         while (!over() && bound_ > 0) {
-            base::Budget left = options_.budget;
-            if (!limit(1, left)) {
-                return;
-            }
             PipelineRelaxation missing;
-            if (!find_exactly(relaxation, left, missing) || missing.empty()) {
+            if (!find_exactly(relaxation, missing) || missing.empty()) {
                 return;
             }
             for (const std::string& component : missing.components) {
@@ -365,16 +369,12 @@ private:
     }
 
     /// False: it was stopped.
-    bool find_exactly(const PipelineRelaxation& relaxation, const base::Budget& left,
-                      PipelineRelaxation& missing) {
+    bool find_exactly(const PipelineRelaxation& relaxation, PipelineRelaxation& missing) {
         mapper::Options within = options_;
-        within.start.clear();
-        within.recorder = nullptr;
-        within.resume.clear();
+        if (!set_within(1, within)) {
+            return false;
+        }
         within.progress = [this](const std::string& line) { say(line); };
-        within.budget = left;
-        within.budget.gap = 0;
-        within.budget.target.reset();
         const model::WeightedLoopTree view(weights_);
         Run run(problem_, view, within);
         if (!run.begin_pipelines(relaxation, value())) {
@@ -425,20 +425,6 @@ private:
         if (proven()) {
             result_.status = mapper::Status::optimal;
             result_.stopped_by.clear();
-        }
-    }
-
-    void tell(const std::string& step) const {
-        const mapper::Solution& best = result_.solutions.front();
-        if (options_.recorder != nullptr) {
-            telemetry::Incumbent found;
-            found.value = value();
-            found.energy_j = best.report.energy_j();
-            found.latency_s = best.report.latency_s();
-            found.found_by = "ffm";
-            found.detail = step;
-            found.mapping = [tree = best.mapping] { return mapping::to_yaml(tree); };
-            options_.recorder->incumbent(std::move(found));
         }
     }
 

@@ -4,14 +4,10 @@
 // (docs/ffm-proofs.md, 2.34).
 #include <algorithm>
 #include <limits>
-#include <map>
 
 #include "../run.hpp"
-#include "../templates/open.hpp"
-#include "base/leave.hpp"
 #include "mapspace/pipeline_join.hpp"
 #include "model/weighted_looptree.hpp"
-#include "tessera/mapping/assemble.hpp"
 #include "tessera/workload/workload.hpp"
 
 namespace tessera::ffm {
@@ -20,8 +16,6 @@ namespace {
 
 /// Rows of all templates together for exact class bounds, before what is of no use is left out.
 constexpr double rows_of_bounds = 2e6;
-/// Sums for the tables of completions of one join.
-constexpr std::size_t sums_of_completions = 12'000'000;
 /// Rows of a step, and pairs of rows of a join, after which it is given up: some 2 GiB.
 constexpr std::size_t most_rows = 4'000'000;
 constexpr std::uint64_t most_pairs = 2'000'000'000;

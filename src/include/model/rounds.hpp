@@ -7,6 +7,9 @@
 
 namespace tessera::model {
 
+/// More branches are not tried at once.
+inline constexpr int most_branches = 24;
+
 /// Seconds of all rounds. `busy_s`: stage-major, how long each component works in all `count`
 /// iterations for the branches of a stage. Stage s takes part in rounds s .. s + count - 1.
 /// `alone`: the last column is none of a component, but how long the slowest branch of the stage

@@ -65,13 +65,6 @@ StateGroup empty_state(int objectives, int memories) {
     return g;
 }
 
-void append(StateGroup& to, StateGroup&& from) {
-    to.values.insert(to.values.end(), from.values.begin(), from.values.end());
-    to.trips.insert(to.trips.end(), from.trips.begin(), from.trips.end());
-    to.from.insert(to.from.end(), from.from.begin(), from.from.end());
-    from = {};
-}
-
 /// Gives back the memory of pruned rows.
 void shrink(StateGroup& g) {
     g.values.shrink_to_fit();

@@ -2,22 +2,16 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "mapspace/join_state.hpp"
+#include "state_rows.hpp"
 #include "tessera/mapspace/join.hpp"
 
 namespace tessera::mapspace::detail {
-
-/// Where a state row comes from.
-struct BackPointer {
-    std::uint32_t left_group = 0, left_row = 0;
-    std::uint32_t right_group = 0, right_row = 0;
-    std::uint32_t plan = 0;  ///< index into the step's plans
-};
 
 /// Column layout of a state with n open loops, M memories, k objectives and the given live tensors.
 struct StateLayout {
@@ -40,25 +34,7 @@ struct StateLayout {
     }
 };
 
-/// Rows that share a structure.
-struct StateGroup {
-    int done = 0;  ///< which set of Einsums is joined (index into the sets of its size)
-    StateStructure structure;
-    StateLayout layout;
-    std::vector<double> values;
-    std::vector<std::int64_t> trips;
-    std::vector<BackPointer> from;
-
-    std::size_t rows() const {
-        return from.size();
-    }
-    const double* row(std::size_t r) const {
-        return values.data() + r * static_cast<std::size_t>(layout.stride());
-    }
-    const std::int64_t* trips_of(std::size_t r) const {
-        return trips.data() + r * static_cast<std::size_t>(layout.n);
-    }
-};
+using StateGroup = StateRows<StateLayout>;
 
 struct LaterBits;
 class CompletionBounds;
@@ -88,14 +64,32 @@ struct CapacityMiss {
     double bits = 0;
 };
 
-/// Prunes rows that are added to a group whenever they have doubled: what is held at a time stays
-/// within twice what is of use, and pruning costs as much again at most.
-class RowLimit {
+/// Right rows by the trip counts of the loops that become the open ones; without those whose states
+/// have no completion.
+class MatchingRows {
 public:
-    void hold(StateGroup& group);
+    MatchingRows(const PmappingGroup& right, const std::vector<int>& loops, const StepBound& bound);
+
+    /// Calls `take` for each row with these trip counts, ascending.
+    template <class Take>
+    void for_each(const std::int64_t* trips, const Take& take) const {
+        const auto [first, last] = find(trips);
+        for (auto at = first; at != last; ++at) {
+            if (same(trips, at->second)) {
+                take(at->second);
+            }
+        }
+    }
 
 private:
-    std::size_t next_ = 1u << 16;
+    using Row = std::pair<std::uint64_t, std::uint32_t>;  ///< hash, row
+
+    std::pair<const Row*, const Row*> find(const std::int64_t* trips) const;
+    bool same(const std::int64_t* trips, std::uint32_t row) const;
+
+    const PmappingGroup& right_;
+    const std::vector<int>& loops_;
+    std::vector<Row> rows_;
 };
 
 /// A state and a group of pmappings, how they join, and their numbers for the way back.
@@ -111,23 +105,5 @@ struct Pairing {
 /// Returns the number of pairs looked at.
 std::uint64_t combine(const Pairing& pairing, const std::vector<TrackedMemory>& memories,
                       const StepBound& bound, StateGroup& out, CapacityMiss& miss);
-
-/// Drops all rows of the row-major table but these (ascending).
-template <class T>
-void keep_rows(std::vector<T>& table, std::size_t width, const std::vector<std::uint32_t>& rows) {
-    T* to = table.data();
-    for (const std::uint32_t row : rows) {
-        to = std::copy_n(table.data() + row * width, width, to);
-    }
-    table.resize(rows.size() * width);
-}
-
-/// Keeps the first of equal rows and drops dominated ones, per trip counts. Order is deterministic.
-void prune_pareto(StateGroup& group);
-
-/// The same kernel over plain rows: returns the indices of the rows to keep, ascending.
-/// Rows with different keys never prune each other; the first `compared` of `stride` columns count.
-std::vector<std::uint32_t> pareto_rows(const double* values, int stride, int compared,
-                                       const std::int64_t* keys, int key_width, std::size_t rows);
 
 }  // namespace tessera::mapspace::detail

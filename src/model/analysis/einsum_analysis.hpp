@@ -34,6 +34,23 @@ struct EinsumAnalysis {
     std::vector<double> node_trips;  ///< per node; whole iterations of a loop, 1 for other nodes
 };
 
+/// A template analysed with formulas. Keeps references to `path` and `nodes`; needs a current
+/// FormulaPool.
+struct TemplateAnalysis {
+    TemplateAnalysis(const arch::Path& path, std::span<const mapping::PmappingNode> nodes,
+                     arch::Compat compat)
+        : tables(path, compat) {
+        NestPlan plan;
+        plan.build(tables, nodes);
+        analysis.run(tables, nodes, plan);
+        costs.run(tables, analysis);
+    }
+
+    PathTables tables;
+    Analysis<Formula> analysis;
+    Costs<Formula> costs;
+};
+
 /// The figures of one analysed Einsum with names. Components stand in path order; those that are
 /// not on the path but leak follow.
 EinsumReport build_report(const EinsumAnalysis& einsum);

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "join_rows.hpp"
+#include "mapspace/join/join_rows.hpp"
 #include "mapspace/join_state.hpp"
 #include "mapspace/pipeline_join.hpp"
 #include "tessera/workload/einsum_view.hpp"
@@ -76,28 +76,10 @@ struct PipelineLayout {
     }
 };
 
-/// Rows that share a structure, and a pipeline that is being put together.
-struct PipelineState {
-    int done = 0;  ///< index into the sets of Einsums of its size
-    StateStructure structure;
+/// Rows that share a pipeline that is being put together, too.
+struct PipelineState : StateRows<PipelineLayout> {
     OpenPipeline open;
-    PipelineLayout layout;
-    std::vector<double> values;
-    std::vector<std::int64_t> trips;
-    std::vector<BackPointer> from;
-
-    std::size_t rows() const {
-        return from.size();
-    }
-    const double* row(std::size_t r) const {
-        return values.data() + r * static_cast<std::size_t>(layout.stride());
-    }
-    const std::int64_t* trips_of(std::size_t r) const {
-        return trips.data() + r * static_cast<std::size_t>(layout.n);
-    }
 };
-
-void prune_pareto(PipelineState& state);
 
 /// The data flow between Einsums.
 class Stages {

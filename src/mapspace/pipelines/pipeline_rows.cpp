@@ -8,12 +8,11 @@
 
 #include <algorithm>
 
+#include "mapspace/join/join_held.hpp"
 #include "mapspace/relaxed/completion_bounds.hpp"
 #include "model/rounds.hpp"
 #include "tessera/arch/path.hpp"
-#include "tessera/base/hash.hpp"
 #include "tessera/base/stop.hpp"
-#include "tessera/model/coexistence.hpp"
 #include "tessera/workload/workload.hpp"
 
 namespace tessera::mapspace::detail {
@@ -21,26 +20,11 @@ namespace {
 
 /// Pairs of rows between two looks at the stop token.
 constexpr std::size_t poll_every = 256;
-/// Rows of a pairing before they are pruned for the first time.
+/// Rows of a pairing before they are pruned for the first time: they have many columns.
 constexpr std::size_t first_pruned = 1u << 14;
-
 std::size_t at(int index) {
     return static_cast<std::size_t>(index);
 }
-
-/// Prunes when rows have doubled.
-class Pruned {
-public:
-    void hold(PipelineState& state) {
-        if (state.rows() >= next_) {
-            prune_pareto(state);
-            next_ = std::max(next_, 2 * state.rows());
-        }
-    }
-
-private:
-    std::size_t next_ = first_pruned;
-};
 
 class PipelinePair {
 public:
@@ -59,29 +43,22 @@ public:
           busy_(at(plan_.n_stages() * right_.n_busy)),
           tiles_(plan_.open.buffers.size()),
           costs_(at(left_.layout.costs)),
-          shared_(at(join_.n_left + 2)),
-          joined_(at(join_.n_right + 2)),
-          peak_(at(std::max(join_.n_open, join_.n_left) + 1)),
+          held_(join_, left_.layout, right_, false),
           trips_(at(join_.n_open)) {}
 
     void run() {
-        index_right();
-        Pruned closed, open;
+        const MatchingRows matching(right_, join_.right_of_left, bound_);
+        RowLimit closed(first_pruned), open(first_pruned);
         for (std::size_t i = 0; i < left_.rows(); ++i) {
             if (i % poll_every == 0) {
                 base::poll_stop();
             }
-            const std::uint64_t key = hash(left_.trips_of(i));
-            auto found = std::ranges::lower_bound(index_, std::pair(key, 0u));
-            for (; found != index_.end() && found->first == key; ++found) {
-                if (out_.pairs % poll_every == 0) {
+            matching.for_each(left_.trips_of(i), [&](std::uint32_t j) {
+                if (out_.pairs++ % poll_every == 0) {
                     base::poll_stop();
                 }
-                if (same_loops(i, found->second)) {
-                    ++out_.pairs;
-                    add(i, found->second);
-                }
-            }
+                add(i, j);
+            });
             closed.hold(out_.closed);
             open.hold(out_.open);
         }
@@ -90,34 +67,6 @@ public:
     }
 
 private:
-    std::uint64_t hash(const std::int64_t* trips) const {
-        return base::hash_row(trips, at(join_.n_left));
-    }
-
-    /// Right rows by the trip counts of the loops that become the open ones.
-    void index_right() {
-        std::vector<std::int64_t> key(at(join_.n_left));
-        for (std::size_t r = 0; r < right_.rows(); ++r) {
-            if (!bound_.has_completion(r)) {
-                continue;
-            }
-            for (std::size_t j = 0; j < key.size(); ++j) {
-                key[j] = right_.trips_of(r)[join_.right_of_left[j]];
-            }
-            index_.emplace_back(hash(key.data()), static_cast<std::uint32_t>(r));
-        }
-        std::ranges::sort(index_);
-    }
-
-    bool same_loops(std::size_t i, std::uint32_t j) const {
-        for (int q = 0; q < join_.n_left; ++q) {
-            if (left_.trips_of(i)[q] != right_.trips_of(j)[join_.right_of_left[at(q)]]) {
-                return false;
-            }
-        }
-        return true;
-    }
-
     /// Iterations of the temporal ones among joined loops [from, to).
     double iterations(std::uint32_t j, int from, int to) const {
         double count = 1;
@@ -231,97 +180,63 @@ private:
     /// does.
     bool combine_memory(int m, const double* l, const double* r, std::uint32_t j, bool& ends) {
         const double most = arch::most_bits(memories_[at(m)].size_bits);
-        const int s = join_.n_left, n = join_.n_right, open = join_.n_open;
-        double* shared = shared_.data() + 1;  // index -1..s
-        double* joined = joined_.data() + 1;  // index -1..n
-        double* peak = peak_.data();
-        find_shared(m, l, r, shared);
-        const model::Appended all{&l[left_.layout.held(m, 0)], &r[right_.occupancy_column(m, 0)],
-                                  shared, s};
-        for (int d = -1; d <= n; ++d) {
-            joined[d] = all.held(d);
-        }
-        std::ranges::fill(peak_, 0.0);
-        for (int d = 0; d <= s; ++d) {
-            double& target = peak[std::min(d, open)];
-            target = std::max(target, all.peak(l[left_.layout.peak(m, d)], d));
-        }
+        const int open = join_.n_open;
+        held_.find(m, l, r);
+        std::vector<double>& peak = held_.peak();
+        double& innermost = peak[at(open)];
+        const double all = held_.held(join_.n_right);
         const OwnSize* own_size = pairing_.own_sizes[at(m)];
-        const double held = r[right_.occupancy_column(m, n)];
-        double room = joined[n];
+        const double own = r[right_.occupancy_column(m, join_.n_right)] - held_.shared();
+        double room = all;
         if (own_size != nullptr) {  // what it holds while it runs alone counts in bits, besides
-            peak[open] = std::max(peak[open], joined[n]);
-            const double own = std::max(0.0, held - own_size->taken_bits - shared[s]);
-            room = own * own_size->share + (plan_.branch ? l[left_.layout.room(m)] : 0);
+            innermost = std::max(innermost, all);
+            room = std::max(0.0, own - own_size->taken_bits) * own_size->share +
+                   (plan_.branch ? l[left_.layout.room(m)] : 0);
         } else if (plan_.branch) {
-            room = l[left_.layout.room(m)] + held - shared[s];
+            room = l[left_.layout.room(m)] + own;
         }
-        put_suffix_maxima(peak, open, open_, out_.open.layout, m);
+        put_suffix_maxima(peak, open_, out_.open.layout, m);
         if (!(room <= most) || !(open_[at(out_.open.layout.peak(m, 0))] <= most)) {
             return false;
         }
-        const double closed_room = room + in_flight(m, j);
-        ends = ends && closed_room <= most;
-        peak[open] = own_size != nullptr ? peak[open] : std::max(peak[open], closed_room);
-        put_suffix_maxima(peak, open, closed_, out_.closed.layout, m);
+        if (own_size == nullptr) {
+            innermost = std::max(innermost, room + in_flight(m, j));
+        }
+        put_suffix_maxima(peak, closed_, out_.closed.layout, m);
         ends = ends && closed_[at(out_.closed.layout.peak(m, 0))] <= most;
         if (!ends && !plan_.may_go_on) {
             return false;
         }
-        double live = joined[open - 1];
-        for (const SizeSource& z : join_.sizes) {
-            if (z.tracked == m && z.level == open && z.counts) {
-                live += size_of(l, r, z);
-            }
-        }
-        put_held(joined, live, open, closed_, out_.closed.layout, m);
+        const double live = held_.live(m, l, r);
+        put_held(live, closed_, out_.closed.layout, m);
         if (plan_.may_go_on) {
-            put_held(joined, live, open, open_, out_.open.layout, m);
+            put_held(live, open_, out_.open.layout, m);
             open_[at(out_.open.layout.room(m))] = room;
         }
         return true;
     }
 
-    static void put_suffix_maxima(const double* peak, int open, std::vector<double>& row,
-                                  const PipelineLayout& layout, int m) {
+    void put_suffix_maxima(const std::vector<double>& peak, std::vector<double>& row,
+                           const PipelineLayout& layout, int m) const {
         double highest = 0;
-        for (int d = open; d >= 0; --d) {
-            highest = std::max(highest, peak[d]);
+        for (int d = join_.n_open; d >= 0; --d) {
+            highest = std::max(highest, peak[at(d)]);
             row[at(layout.peak(m, d))] = highest;
         }
     }
 
-    static void put_held(const double* joined, double live, int open, std::vector<double>& row,
-                         const PipelineLayout& layout, int m) {
-        for (int d = -1; d < open; ++d) {
-            row[at(layout.held(m, d))] = joined[d];
+    void put_held(double live, std::vector<double>& row, const PipelineLayout& layout,
+                  int m) const {
+        for (int d = -1; d < join_.n_open; ++d) {
+            row[at(layout.held(m, d))] = held_.held(d);
         }
-        row[at(layout.held(m, open))] = live;
-    }
-
-    /// What both sides hold in memory m, by depth.
-    void find_shared(int m, const double* l, const double* r, double* shared) {
-        std::ranges::fill(shared_, 0.0);
-        for (const SharedTensor& x : join_.shared) {
-            if (x.tracked == m) {
-                const double twice = std::min(l[left_.layout.size(x.left_index)],
-                                              r[right_.size_column(x.right_index)]);
-                for (int d = x.level; d <= join_.n_left; ++d) {
-                    shared[d] += twice;
-                }
-            }
-        }
-    }
-
-    double size_of(const double* l, const double* r, const SizeSource& z) const {
-        return std::max(z.left < 0 ? 0.0 : l[left_.layout.size(z.left)],
-                        z.right < 0 ? 0.0 : r[right_.size_column(z.right)]);
+        row[at(layout.held(m, join_.n_open))] = live;
     }
 
     void append(std::vector<double>& row, const double* l, const double* r, std::size_t i,
                 std::uint32_t j, PipelineState& to) {
         for (std::size_t z = 0; z < join_.sizes.size(); ++z) {
-            row[at(to.layout.size(static_cast<int>(z)))] = size_of(l, r, join_.sizes[z]);
+            row[at(to.layout.size(static_cast<int>(z)))] = held_.size_of(l, r, join_.sizes[z]);
         }
         to.values.insert(to.values.end(), row.begin(), row.end());
         to.trips.insert(to.trips.end(), trips_.begin(), trips_.end());
@@ -337,8 +252,8 @@ private:
     const std::vector<TrackedMemory>& memories_;
     const StepBound& bound_;
     PipelineRows& out_;
-    std::vector<std::pair<std::uint64_t, std::uint32_t>> index_;  ///< hash, right row
-    std::vector<double> closed_, open_, busy_, tiles_, costs_, shared_, joined_, peak_;
+    std::vector<double> closed_, open_, busy_, tiles_, costs_;
+    HeldTogether<PipelineLayout> held_;
     std::vector<std::int64_t> trips_;
 };
 
@@ -370,15 +285,6 @@ std::vector<int> Stages::of(const std::vector<int>& branches) const {
 
 int PipelinePlan::n_stages() const {
     return *std::ranges::max_element(stages) + 1;
-}
-
-void prune_pareto(PipelineState& s) {
-    const std::vector<std::uint32_t> keep =
-        pareto_rows(s.values.data(), s.layout.stride(), s.layout.compared(), s.trips.data(),
-                    s.layout.n, s.rows());
-    keep_rows(s.values, at(s.layout.stride()), keep);
-    keep_rows(s.trips, at(s.layout.n), keep);
-    keep_rows(s.from, 1, keep);
 }
 
 void combine(const PipelinePairing& pairing, const std::vector<TrackedMemory>& memories,

@@ -12,9 +12,10 @@
 #include <tuple>
 
 #include "base/leave.hpp"
-#include "join_trace.hpp"
+#include "mapspace/join/join_trace.hpp"
 #include "mapspace/join_orders.hpp"
 #include "mapspace/relaxed/completion_bounds.hpp"
+#include "model/rounds.hpp"
 #include "pipeline_rows.hpp"
 #include "tessera/base/parallel.hpp"
 #include "tessera/base/stop.hpp"
@@ -23,9 +24,6 @@
 namespace tessera::mapspace {
 namespace detail {
 namespace {
-
-/// More branches are not put together: the best overlap of a given tree has as many at most.
-constexpr std::size_t most_branches = 24;
 
 std::size_t at(int index) {
     return static_cast<std::size_t>(index);
@@ -121,7 +119,7 @@ std::optional<PipelinePlan> plan_of(const Context& c, const PipelineState& left,
     plan.stages = c.stages.of(plan.open.branches);
     add_buffers(left, right, plan);
     plan.outside = plan.branch ? std::max(plan.open.before, after) : 0;
-    plan.may_go_on = plan.open.branches.size() < most_branches &&
+    plan.may_go_on = static_cast<int>(plan.open.branches.size()) < model::most_branches &&
                      (plan.branch ? after == plan.open.split : after >= plan.open.before);
     plan.join = std::move(join);
     return plan;
@@ -203,13 +201,6 @@ void run_task(const Context& c, std::size_t size, const std::vector<PipelineStat
     combine(pairing, c.memories, bound, out);
 }
 
-void append(PipelineState& to, PipelineState&& from) {
-    to.values.insert(to.values.end(), from.values.begin(), from.values.end());
-    to.trips.insert(to.trips.end(), from.trips.begin(), from.trips.end());
-    to.from.insert(to.from.end(), from.from.begin(), from.from.end());
-    from = {};
-}
-
 /// Rows of equal states together, in the order of the tasks.
 std::vector<PipelineState> merged(std::vector<PipelineRows>& results, int threads) {
     std::map<std::tuple<int, StateStructure, OpenPipeline>, std::size_t> where;
@@ -224,7 +215,7 @@ std::vector<PipelineState> merged(std::vector<PipelineRows>& results, int thread
             if (fresh) {
                 out.push_back(std::move(*state));
             } else {
-                append(out[it->second], std::move(*state));
+                append<PipelineLayout>(out[it->second], std::move(*state));
             }
         }
     }
