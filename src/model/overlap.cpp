@@ -71,7 +71,7 @@ Overlapped best_overlap(const Problem& problem, const mapping::Mapping& mapping,
                     parts[static_cast<std::size_t>(end) - 1].einsum->n_instances) {
                 break;
             }
-            if (end - begin > most_branches) {
+            if (end - begin > static_cast<int>(most_branches)) {
                 result.complete = false;
                 break;
             }

@@ -7,6 +7,7 @@
 
 #include "../run.hpp"
 #include "mapspace/pipeline_join.hpp"
+#include "model/rounds.hpp"
 #include "model/weighted_looptree.hpp"
 #include "tessera/workload/workload.hpp"
 
@@ -50,7 +51,7 @@ std::vector<mapspace::OwnSize> own_sizes(const std::vector<EinsumSpace>& spaces,
 
 bool Run::pipelines_known() const {
     const workload::Workload& w = *problem_.workload;
-    return !options_.mapspace.partial_tiles() &&
+    return w.einsums.size() <= model::most_branches && !options_.mapspace.partial_tiles() &&
            std::ranges::all_of(w.tensors, [](const auto& t) { return t.previous_readers.empty(); });
 }
 

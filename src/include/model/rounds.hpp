@@ -4,11 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 
 namespace tessera::model {
 
 /// More branches are not tried at once.
-inline constexpr int most_branches = 24;
+inline constexpr std::size_t most_branches = 24;
 
 /// Seconds of all rounds. `busy_s`: stage-major, how long each component works in all `count`
 /// iterations for the branches of a stage. Stage s takes part in rounds s .. s + count - 1.

@@ -15,7 +15,6 @@
 #include "mapspace/join/join_trace.hpp"
 #include "mapspace/join_orders.hpp"
 #include "mapspace/relaxed/completion_bounds.hpp"
-#include "model/rounds.hpp"
 #include "pipeline_rows.hpp"
 #include "tessera/base/parallel.hpp"
 #include "tessera/base/stop.hpp"
@@ -119,8 +118,7 @@ std::optional<PipelinePlan> plan_of(const Context& c, const PipelineState& left,
     plan.stages = c.stages.of(plan.open.branches);
     add_buffers(left, right, plan);
     plan.outside = plan.branch ? std::max(plan.open.before, after) : 0;
-    plan.may_go_on = static_cast<int>(plan.open.branches.size()) < model::most_branches &&
-                     (plan.branch ? after == plan.open.split : after >= plan.open.before);
+    plan.may_go_on = plan.branch ? after == plan.open.split : after >= plan.open.before;
     plan.join = std::move(join);
     return plan;
 }
