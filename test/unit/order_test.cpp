@@ -47,6 +47,20 @@ BOOST_AUTO_TEST_CASE(the_later_metric_decides_between_equal_values) {
     BOOST_TEST(!better({nan, 1}, {1, 2}));
 }
 
+BOOST_AUTO_TEST_CASE(nothing_finite_equals_infinity) {
+    using base::better;
+    using base::same_cost;
+    const double inf = std::numeric_limits<double>::infinity();
+    BOOST_TEST(!same_cost(1, inf));
+    BOOST_TEST(!same_cost(inf, 1e300));
+    BOOST_TEST(same_cost(inf, inf));
+    BOOST_TEST(better({1, inf}, {inf, inf}));
+    BOOST_TEST(better({1, 5}, {}));
+    BOOST_TEST(better({1, 2}, {1, inf}));
+    BOOST_TEST(!better({inf, 1}, {1, inf}));
+    BOOST_TEST(!better({inf, inf}, {inf, inf}));
+}
+
 BOOST_AUTO_TEST_CASE(every_metric_has_a_later_one) {
     BOOST_TEST((mapper::later_metric(Metric::energy) == Metric::latency));
     BOOST_TEST((mapper::later_metric(Metric::latency) == Metric::energy));

@@ -14,7 +14,9 @@ namespace tessera::base {
 inline constexpr double same_cost_share = 1e-9;
 
 inline bool same_cost(double a, double b) {
-    return a == b || std::abs(a - b) <= same_cost_share * std::max(std::abs(a), std::abs(b));
+    // A share of infinity is infinity: nothing but infinity itself is equal to it.
+    const double larger = std::max(std::abs(a), std::abs(b));
+    return a == b || (std::isfinite(larger) && std::abs(a - b) <= same_cost_share * larger);
 }
 
 /// The highest cost that is equal to `cost`, which is not negative; above 0.
