@@ -6,6 +6,7 @@
 
 #include "base/leave.hpp"
 #include "bounds/shared_tiles.hpp"
+#include "mapspace/tile_shapes_candidates.hpp"
 #include "tessera/base/parallel.hpp"
 
 namespace tessera::ffm {
@@ -129,6 +130,7 @@ void TemplateExplorer::count(const mapspace::TileShapeProblem& problem, Scratch&
     const auto rows = [](double n) { return static_cast<std::uint64_t>(n); };
     telemetry::Worker& worker = *scratch.worker;
     count_rows(scratch, s.enumerated);
+    worker.generated(rows(s.dropped_as_not_allowed));  // before they are enumerated
     for (std::size_t c = 0; c < s.dropped_by_constraint.size(); ++c) {
         worker.rejected(reason_of(problem.constraints[c].kind), rows(s.dropped_by_constraint[c]));
     }
@@ -233,6 +235,21 @@ bool TemplateExplorer::allow(std::size_t e, const TemplateEntry& t,
     return true;
 }
 
+/// Fused loops have one trip or one for each point. Tile shapes that may be partial stay free.
+void TemplateExplorer::allow_extremes(mapspace::TileShapeProblem& problem) {
+    for (std::size_t s = 0; s < problem.symbols.size(); ++s) {
+        const mapspace::TileShapeSymbol& symbol = problem.symbols[s];
+        if (symbol.fused && symbol.choice == mapspace::TileChoice::divisors) {
+            const mapspace::DivisorTable table(symbol.bound);
+            std::vector<std::uint8_t> allowed(table.divisors().size(), 0);
+            allowed.front() = allowed.back() = 1;
+            problem.allowed.push_back({{static_cast<int>(s)},
+                                       {{table.divisors().begin(), table.divisors().end()}},
+                                       std::move(allowed)});
+        }
+    }
+}
+
 bool TemplateExplorer::find_rows(std::size_t e, std::size_t i, const RowsAsked& asked,
                                  Scratch& scratch) {
     const TemplateEntry& t = templates(e)[i];
@@ -243,6 +260,10 @@ bool TemplateExplorer::find_rows(std::size_t e, std::size_t i, const RowsAsked& 
     if (asked.compatible != nullptr && !allow(e, t, *asked.compatible, problem)) {
         return false;
     }
+    // What can be reached of best-effort conditions is decided among all tile shapes.
+    if (asked.extreme_fused_tiles && problem.best_effort.empty()) {
+        allow_extremes(problem);
+    }
     run({e, i, problem, scratch}, asked.effort);
     tabulate_rows(e, i, f, scratch);
     return true;
@@ -252,7 +273,8 @@ bool TemplateExplorer::find_rows(std::size_t e, std::size_t i, const RowsAsked& 
 void TemplateExplorer::tabulate_rows(std::size_t e, std::size_t index,
                                      const model::TemplateFormulas& f, Scratch& scratch) {
     mapspace::take_rows(scratch.result, (*spaces_[e].templates)[index].tmpl.symbols.size(),
-                        static_cast<std::size_t>(c_.n_objectives()), static_cast<std::size_t>(c_.n_busy()), scratch.rows);
+                        static_cast<std::size_t>(c_.n_objectives()),
+                        static_cast<std::size_t>(c_.n_busy()), scratch.rows);
     group_rows(e, index, f, scratch);
 }
 

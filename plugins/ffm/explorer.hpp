@@ -118,6 +118,7 @@ struct RowsAsked {
     Effort effort{};
     const CompatibleShapes* compatible = nullptr;  ///< null: any
     const SharedTiles* shared_tiles = nullptr;     ///< null: any
+    bool extreme_fused_tiles = false;  ///< fused loops have one trip or one for each point
 };
 
 /// What an Einsum may cost by a metric that is not looked for.
@@ -246,6 +247,7 @@ public:
     }
 
 private:
+    static void allow_extremes(mapspace::TileShapeProblem& problem);
     bool allow(std::size_t e, const TemplateEntry& t, const CompatibleShapes& compatible,
                mapspace::TileShapeProblem& problem) const;
 

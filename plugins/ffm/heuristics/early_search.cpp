@@ -34,7 +34,7 @@ std::vector<std::uint32_t> order_of(const std::vector<TemplateEntry>& templates,
     std::vector<std::uint32_t> out, fused;
     for (const std::uint32_t i : own.templates) {
         if (!templates[i].unmatched) {
-            (has_fused_loops(templates[i].tmpl) ? fused : out).push_back(i);
+            (is_simple(templates[i]) ? out : fused).push_back(i);
         }
     }
     spread(out);
@@ -107,7 +107,7 @@ void EarlySearch::sample_unfused() {
     for (std::size_t e = 0; e < order_.size(); ++e) {
         for (std::size_t k = 0; k < order_[e].size(); ++k) {
             if (next_[e][k] < order_[e][k].size() &&
-                !has_fused_loops(x_.templates(e)[order_[e][k].front()].tmpl)) {
+                is_simple(x_.templates(e)[order_[e][k].front()])) {
                 jobs.push_back({e, order_[e][k][next_[e][k]++]});
             }
         }

@@ -4,9 +4,16 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <set>
+#include <utility>
 
 namespace tessera::ffm {
 namespace {
+
+bool has_fused_loops(const mapspace::Template& tmpl) {
+    return std::any_of(tmpl.nodes.begin(), tmpl.nodes.begin() + tmpl.n_fused_nodes,
+                       [](const mapping::PmappingNode& n) { return n.is_loop(); });
+}
 
 using Scratch = TemplateExplorer::Scratch;
 
@@ -35,17 +42,31 @@ std::vector<std::uint32_t> most_promising(const std::vector<TemplateEntry>& temp
     std::vector<std::uint32_t> out;
     std::size_t simple = 0;
     for (std::size_t k = 0; k < order.size(); ++k) {
-        const bool fused = has_fused_loops(templates[order[k]].tmpl);
-        if (k < promising_templates || (!fused && simple < promising_simple_templates)) {
+        const bool is_one = is_simple(templates[order[k]]);
+        if (k < promising_templates || (is_one && simple < promising_simple_templates)) {
             out.push_back(order[k]);
-            simple += fused ? 0 : 1;
+            simple += is_one ? 1 : 0;
         }
     }
     return out;
 }
 
-bool is_simple(const TemplateEntry& t) {
-    return !t.unmatched && !has_fused_loops(t.tmpl);
+/// What a first mapping needs one of: a class; of running states also where they stand.
+using Kind = std::pair<std::uint32_t, std::vector<int>>;
+
+Kind kind_of(const TemplateEntry& entry) {
+    Kind kind{entry.of_class, {}};
+    if (has_fused_loops(entry.tmpl)) {
+        for (int i = 0; i < entry.tmpl.n_fused_nodes; ++i) {
+            const mapping::PmappingNode& node = entry.tmpl.nodes[static_cast<std::size_t>(i)];
+            kind.second.push_back(node.is_loop() ? -1 - node.rank_variable : node.tensor);
+        }
+    }
+    return kind;
+}
+
+bool is_of_use(const TemplateEntry& entry) {
+    return !entry.unmatched && is_simple(entry);
 }
 
 mapspace::IncumbentBound bound_above(const TemplateClass& own, double excess, int n_objectives) {
@@ -63,42 +84,46 @@ mapspace::IncumbentBound bound_above(const TemplateClass& own, double excess, in
 
 }  // namespace
 
-bool has_fused_loops(const mapspace::Template& tmpl) {
-    return std::any_of(tmpl.nodes.begin(), tmpl.nodes.begin() + tmpl.n_fused_nodes,
-                       [](const mapping::PmappingNode& n) { return n.is_loop(); });
+bool is_simple(const TemplateEntry& entry) {
+    bool below = false;
+    for (int i = 0; i < entry.tmpl.n_fused_nodes; ++i) {
+        const mapping::PmappingNode& node = entry.tmpl.nodes[static_cast<std::size_t>(i)];
+        below = below || node.is_loop();
+        if (below && !node.is_loop() &&
+            entry.path->einsum.tensors[static_cast<std::size_t>(node.tensor)].state_variable < 0) {
+            return false;
+        }
+    }
+    return !below || entry.path->einsum.state_variables() != 0;
 }
 
 void first_rows(TemplateExplorer& explorer, std::chrono::steady_clock::time_point until) {
     const std::vector<EinsumSpace>& spaces = explorer.spaces();
-    std::vector<std::vector<char>> done(spaces.size());
-    for (std::size_t e = 0; e < spaces.size(); ++e) {
-        done[e].assign(spaces[e].classes.size(), 0);
-    }
-    // One job per Einsum, so that the first template of a class that has rows is always the same.
-    explorer.for_each_template(
-        {explorer.context().options->stop, until},
-        [&](std::size_t e, std::size_t i, Scratch& scratch) {
-            for (std::size_t t = 0; i == 0 && t < explorer.templates(e).size(); ++t) {
-                char& found = done[e][explorer.templates(e)[t].of_class];
-                if (!found && is_simple(explorer.templates(e)[t])) {
-                    scratch.pool.clear();
-                    explorer.find_rows(e, t, {.effort = {.first_rows = true}}, scratch);
-                    found = explorer.result(e, t).groups.empty() ? 0 : 1;
+    std::vector<std::set<Kind>> done(spaces.size());
+    // One job per Einsum, so that the first template of a kind that has rows is always the same.
+    explorer.for_each_template({explorer.context().options->stop, until}, [&](std::size_t e,
+                                                                              std::size_t i,
+                                                                              Scratch& scratch) {
+        for (std::size_t t = 0; i == 0 && t < explorer.templates(e).size(); ++t) {
+            const TemplateEntry& entry = explorer.templates(e)[t];
+            if (is_of_use(entry) && !done[e].contains(kind_of(entry))) {
+                scratch.pool.clear();
+                explorer.find_rows(
+                    e, t, {.effort = {.first_rows = true}, .extreme_fused_tiles = true}, scratch);
+                if (!explorer.result(e, t).groups.empty()) {
+                    done[e].insert(kind_of(entry));
                 }
             }
-        });
+        }
+    });
     explorer.share_groups();
 }
 
 void simple_rows(TemplateExplorer& explorer) {
     const std::vector<EinsumSpace>& spaces = explorer.spaces();
     std::vector<std::vector<TemplateExplorer::Result>> kept(spaces.size());
-    std::vector<std::vector<char>> done(spaces.size());
+    std::vector<std::set<Kind>> done(spaces.size());
     for (std::size_t e = 0; e < spaces.size(); ++e) {
-        done[e].assign(spaces[e].classes.size(), 0);
-        for (std::size_t k = 0; k < done[e].size(); ++k) {
-            done[e][k] = std::isfinite(spaces[e].classes[k].least[0]) ? 0 : 1;
-        }
         kept[e].resize(explorer.explored(e) ? explorer.templates(e).size() : 0);
     }
     for (const double excess : simple_excess) {
@@ -107,22 +132,24 @@ void simple_rows(TemplateExplorer& explorer) {
                 const TemplateEntry& t = explorer.templates(e)[i];
                 const TemplateClass& own = spaces[e].classes[t.of_class];
                 const auto fused = [&](std::size_t other) {
-                    return has_fused_loops(explorer.templates(e)[other].tmpl);
+                    return !is_simple(explorer.templates(e)[other]);
                 };
-                if (done[e][t.of_class] || !is_simple(t) ||
+                if (!std::isfinite(own.least[0]) || !is_of_use(t) || done[e].contains(kind_of(t)) ||
                     (std::isinf(excess) && std::ranges::any_of(own.templates, fused))) {
                     return;
                 }
                 const int n = explorer.context().n_objectives();
-                explorer.find_rows(
-                    e, i, {.bound = bound_above(own, excess, n), .effort = {.beam = simple_beam}},
-                    scratch);
+                explorer.find_rows(e, i,
+                                   {.bound = bound_above(own, excess, n),
+                                    .effort = {.beam = simple_beam},
+                                    .extreme_fused_tiles = true},
+                                   scratch);
             });
         for (std::size_t e = 0; e < spaces.size(); ++e) {
             for (std::size_t i = 0; i < kept[e].size(); ++i) {
                 TemplateExplorer::Result& result = explorer.result(e, i);
                 if (!result.groups.empty()) {
-                    done[e][explorer.templates(e)[i].of_class] = 1;
+                    done[e].insert(kind_of(explorer.templates(e)[i]));
                     kept[e][i].groups = std::move(result.groups);
                 }
                 kept[e][i].evaluated += result.evaluated;

@@ -1,4 +1,5 @@
-// Rows of templates without fused loops, for first mappings.
+// Rows of simple templates, for first mappings: those in which no tensor stands below a fused loop,
+// but running states, which Einsums that make one together cannot exchange otherwise.
 #pragma once
 
 #include <chrono>
@@ -8,7 +9,8 @@
 
 namespace tessera::ffm {
 
-bool has_fused_loops(const mapspace::Template& tmpl);
+/// Only running states stand below fused loops.
+bool is_simple(const TemplateEntry& entry);
 
 /// Groups with any pmappings of every class: a mapping within milliseconds. A stop is obeyed only
 /// from `until` on.

@@ -17,6 +17,7 @@
 #include "../templates/open.hpp"
 #include "support/paths.hpp"
 #include "tessera/base/error.hpp"
+#include "tessera/mapspace/join.hpp"
 #include "tessera/plugin/registry.hpp"
 #include "tessera/workload/workload.hpp"
 
@@ -25,23 +26,23 @@ using namespace tessera::ffm;
 
 namespace {
 
-/// A chain of matrix products, opened.
-struct Chain {
-    explicit Chain(int n)
-        : workload(workload::load_workload(
-              test::test_folder() + "/../problem-shapes/matmuls.yaml",
-              {{"N_EINSUMS", std::to_string(n)}, {"M", "24"}, {"KN", "16"}, {"KN_STEP", "2"}})),
-          architecture(
-              arch::load_architecture(test::test_folder() + "/../arch-specs/simple.yaml", {})) {
+const std::string shipped = test::test_folder() + "/../";
+
+/// Einsums on a shipped architecture, opened.
+struct Opened {
+    Opened(workload::Workload einsums, const std::string& on)
+        : workload(std::move(einsums)),
+          architecture(arch::load_architecture(shipped + "arch-specs/" + on + ".yaml", {})) {
         options.threads = 1;
         context.problem = &problem;
         context.model = model.get();
         context.options = &options;
         context.mapspace = &options.mapspace;
         context.recorder = &recorder;
-        recorder.set_einsums(std::vector<std::string>(static_cast<std::size_t>(n), "Matmul"));
+        const auto n = workload.einsums.size();
+        recorder.set_einsums(std::vector<std::string>(n, "Einsum"));
         recorder.begin_phase("templates");
-        for (int e = 0; e < n; ++e) {
+        for (int e = 0; e < static_cast<int>(n); ++e) {
             spaces.push_back(open_einsum(context, e));
             spaces.back().same = static_cast<std::size_t>(e);
             make_templates(context, spaces.back());
@@ -68,6 +69,16 @@ struct Chain {
     mapper::Options options;
     ExploreContext context;
     std::vector<EinsumSpace> spaces;
+};
+
+/// A chain of matrix products.
+struct Chain : Opened {
+    explicit Chain(int n)
+        : Opened(
+              workload::load_workload(
+                  shipped + "problem-shapes/matmuls.yaml",
+                  {{"N_EINSUMS", std::to_string(n)}, {"M", "24"}, {"KN", "16"}, {"KN_STEP", "2"}}),
+              "simple") {}
 };
 
 void nothing() {}
@@ -277,6 +288,26 @@ BOOST_AUTO_TEST_CASE(first_and_simple_rows_are_legal_pmappings_of_every_einsum) 
             BOOST_TEST(g.n_loops() == 0);
         }
     }
+}
+
+// Running states stand below loops that the Einsums that make them share.
+BOOST_AUTO_TEST_CASE(first_rows_make_a_mapping_of_einsums_with_running_states) {
+    Opened attention(
+        workload::load_workload(shipped + "problem-shapes/attention-one-pass.yaml", {}),
+        "transfusion-edge");
+    TemplateExplorer explorer(attention.context, attention.spaces);
+    first_rows(explorer, std::chrono::steady_clock::now());
+    std::vector<std::vector<mapspace::PmappingGroup>> groups;
+    for (const EinsumSpace& space : attention.spaces) {
+        BOOST_TEST(rows(space) > 0u);
+        groups.push_back(space.groups);
+    }
+    mapspace::JoinOptions beams;
+    beams.order = mapspace::EinsumOrder::all;
+    beams.beam = beams.beam_states = 100;
+    const mapspace::JoinResult joined =
+        mapspace::join(attention.workload, groups, attention.context.tracked, beams);
+    BOOST_TEST(joined.mappings.size() == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(local_search_finds_pmappings_that_do_not_get_worse) {
