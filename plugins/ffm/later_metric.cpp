@@ -47,7 +47,7 @@ double most_of(const Completions& others, double limit) {
 
 void Run::find_later() {
     const mapper::Metric first = options_.metrics.front();
-    if (silent_ || options_.metrics.size() != 1 || first == mapper::Metric::edp ||
+    if (!later_wanted_ || silent_ || options_.metrics.size() != 1 || first == mapper::Metric::edp ||
         result_.status != mapper::Status::optimal || result_.solutions.size() != 1) {
         return;
     }

@@ -73,6 +73,10 @@ public:
     ~Run();
 
     mapper::Result run();
+    /// To be asked for nothing but the first metric.
+    void without_later_metric() {
+        later_wanted_ = false;
+    }
 
     // pipelines/rows.cpp
     /// What join_pipelines() made of all pmappings that can be part of a mapping at or below a
@@ -424,6 +428,7 @@ private:
     double relaxed_ = 0;  ///< least value of the last search's rows; infinite: there are none
     SavedState saved_;    ///< of the run that this one resumes
     CutoffLog cutoffs_;
+    bool later_wanted_ = true;
     std::optional<Later> later_;
     SavedState saved_later_;  ///< of the run that this one resumes
     SavedState first_state_;  ///< when the later metric began

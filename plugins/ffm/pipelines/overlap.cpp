@@ -157,7 +157,11 @@ private:
             one.report = model.evaluate(problem_, one.mapping);
         }
         try {
-            mapper::Result found = Run(problem_, model, within).run();
+            Run run(problem_, model, within);
+            if (&model != &model_) {
+                run.without_later_metric();  // it serves mappings in turn
+            }
+            mapper::Result found = run.run();
             evaluated_ += found.statistics.evaluated;
             return found;
         } catch (const LimitReached&) {  // no mapping in time; what is known stays
@@ -296,20 +300,12 @@ private:
     /// How far an array can be used decides what is a member (C4 of docs/mapspace.md): with more
     /// room for each holder it would be decided otherwise.
     bool asks_for_usage() const {
-        const workload::Workload& w = *problem_.workload;
-        for (int e = 0; e < static_cast<int>(w.einsums.size()); ++e) {
-            for (const std::string& compute : problem_.architecture->compute_names()) {
-                for (const arch::PathLevel& level :
-                     problem_.architecture->path(w, e, compute, problem_.compat).levels) {
-                    if (std::ranges::any_of(level.spatial, [](const arch::PathDim& dim) {
-                            return dim.min_usage > 0;
-                        })) {
-                        return true;
-                    }
-                }
-            }
-        }
-        return false;
+        bool asks = false;
+        for_each_level(problem_, [&](const arch::PathLevel& level) {
+            asks |= std::ranges::any_of(level.spatial,
+                                        [](const arch::PathDim& dim) { return dim.min_usage > 0; });
+        });
+        return asks;
     }
 
     void find_room() {
@@ -329,10 +325,11 @@ private:
         }
     }
 
-    /// What is likely to decide: components with a weight, and those that hold an Einsum up in the
-    /// best mapping in turn.
+    /// What is likely to decide: components with a weight, those that hold an Einsum up in the best
+    /// mapping in turn, and memories that two branches cannot share.
     PipelineRelaxation likely() const {
         PipelineRelaxation out;
+        out.memories = memories_of_one_value(problem_);
         for (const auto& [component, weight] : weights_) {
             out.components.insert(component);
         }

@@ -1,11 +1,12 @@
 #include "relaxation.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
-#include "tessera/arch/path.hpp"
 #include "tessera/mapping/assemble.hpp"
 #include "tessera/model/pipelines.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::ffm {
 
@@ -46,6 +47,39 @@ void add_fullest(const PipelineRelaxation& known, const model::Rounds& rounds,
 }
 
 }  // namespace
+
+void for_each_level(const model::Problem& problem,
+                    const std::function<void(const arch::PathLevel&)>& use) {
+    const workload::Workload& w = *problem.workload;
+    for (int e = 0; e < static_cast<int>(w.einsums.size()); ++e) {
+        for (const std::string& compute : problem.architecture->compute_names()) {
+            std::ranges::for_each(problem.architecture->path(w, e, compute, problem.compat).levels,
+                                  use);
+        }
+    }
+}
+
+std::set<std::string> memories_of_one_value(const model::Problem& problem) {
+    std::map<std::string, bool> one;
+    for_each_level(problem, [&](const arch::PathLevel& level) {
+        if (!level.enabled || level.kind != arch::LevelKind::memory ||
+            !std::isfinite(level.size_bits)) {
+            return;
+        }
+        const bool two_fit = std::ranges::any_of(level.bits_per_value, [&](double bits) {
+            return 2 * bits <= arch::most_bits(level.size_bits);
+        });
+        const auto [known, first] = one.emplace(level.name, true);
+        known->second = known->second && !two_fit;
+    });
+    std::set<std::string> out;
+    for (const auto& [memory, is_of_one] : one) {
+        if (is_of_one) {
+            out.insert(memory);
+        }
+    }
+    return out;
+}
 
 PipelineRelaxation missing_in(const PipelineRelaxation& known, const model::Problem& problem,
                               const mapping::Mapping& mapping, const model::Report& report,

@@ -1,11 +1,20 @@
-// Weights of the bounds for pipelines, against a grid of all weights.
+// Weights of the bounds for pipelines, against a grid of all weights; memories that count from the
+// start.
 #include "../pipelines/overlap.hpp"
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <random>
+#include <set>
+#include <string>
 #include <vector>
+
+#include "../pipelines/relaxation.hpp"
+#include "spec/reader.hpp"
+#include "tessera/arch/architecture.hpp"
+#include "tessera/spec/directives.hpp"
+#include "tessera/workload/workload.hpp"
 
 using tessera::ffm::best_weights;
 
@@ -46,4 +55,35 @@ BOOST_AUTO_TEST_CASE(no_weights_of_a_grid_give_a_better_bound) {
             }
         }
     }
+}
+
+// A register of 16 bits holds one value of 16 bits or one of 9, but two of 8. Where Einsums have
+// different values, one that fits twice is enough.
+BOOST_AUTO_TEST_CASE(memories_of_one_value_hold_no_two_of_any_tensor) {
+    const auto memories = [](const std::string& bits) {
+        const std::string text = R"(
+arch:
+  nodes:
+  - !Memory {name: Main, size: inf, tensors: {keep: All},
+             component_class: Dummy}
+  - !Memory {name: Buffer, size: 4096, tensors: {may_keep: All},
+             component_class: Dummy}
+  - !Memory {name: Register, size: 16, tensors: {may_keep: All},
+             component_class: Dummy}
+  - !Compute {name: MAC, component_class: Dummy}
+workload:
+  rank_sizes: {M: 4, N: 4, K: 4}
+  einsums:
+  - {einsum: "Z[m, n] = A[m, k] * B[k, n]"}
+  bits_per_value: )" + bits;
+        const auto read = [&] { return tessera::spec::read_text(text, "one.yaml"); };
+        const auto w = tessera::workload::read_workload(tessera::spec::expand_document(read(), {}));
+        const tessera::arch::Architecture a(read(), {});
+        return tessera::ffm::memories_of_one_value({&w, &a, tessera::arch::Compat::none});
+    };
+    using Names = std::set<std::string>;
+    BOOST_TEST((memories("{All: 16}") == Names{"Register"}));
+    BOOST_TEST((memories("{All: 9}") == Names{"Register"}));
+    BOOST_TEST((memories("{All: 8}") == Names{}));
+    BOOST_TEST((memories("{A: 8, B | Z: 16}") == Names{}));
 }
