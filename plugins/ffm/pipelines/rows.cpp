@@ -7,6 +7,7 @@
 
 #include "../run.hpp"
 #include "mapspace/pipeline_join.hpp"
+#include "mapspace/shape_problem.hpp"
 #include "model/rounds.hpp"
 #include "model/weighted_looptree.hpp"
 #include "tessera/workload/workload.hpp"
@@ -51,7 +52,7 @@ std::vector<mapspace::OwnSize> own_sizes(const std::vector<EinsumSpace>& spaces,
 
 bool Run::pipelines_known() const {
     const workload::Workload& w = *problem_.workload;
-    return w.einsums.size() <= model::most_branches && !options_.mapspace.partial_tiles() &&
+    return w.einsums.size() <= model::most_branches &&
            std::ranges::all_of(w.tensors, [](const auto& t) { return t.previous_readers.empty(); });
 }
 
@@ -105,6 +106,7 @@ Run::Pipelined Run::best_pipelines(double cutoff) {
         join.threads = threads_;
         join.cutoff = cutoff;
         join.completion_sums = sums_of_completions;
+        join.match_tile_shapes = mapspace::matches_tile_shapes(context_);
         for (const mapspace::TrackedMemory& memory : context_.tracked) {
             join.own_sizes.push_back(own_sizes(spaces_, memory));
             out.exact = out.exact && join.own_sizes.back().empty();

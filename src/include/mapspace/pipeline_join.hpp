@@ -28,6 +28,7 @@ struct PipelineJoinOptions {
     /// Value of the goal: mappings that cost more are of no use.
     double cutoff = 0;
     std::size_t completion_sums = 0;  ///< as JoinOptions
+    bool match_tile_shapes = false;   ///< as in the TabulateContext of the groups
     /// > 0: given up once a step keeps more rows.
     std::size_t most_rows = 0;
     /// Given up once so many rows were put together.
@@ -54,7 +55,7 @@ struct PipelineJoinResult {
 /// The best mapping with pipelines, of a relaxation: components without a column are never too
 /// busy, memories that are not tracked hold whatever runs at once. `groups[e]`: as for join(), with
 /// busy times; in place of the latency a weighted sum of these, whose weights add up to 1. Without
-/// running states and partial tiles. Deterministic for any number of threads. \throws base::Stopped
+/// running states. Deterministic for any number of threads. \throws base::Stopped
 PipelineJoinResult join_pipelines(const workload::Workload& workload,
                                   const std::vector<std::vector<PmappingGroup>>& groups,
                                   const std::vector<TrackedMemory>& memories,

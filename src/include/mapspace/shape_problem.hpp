@@ -87,6 +87,9 @@ void fix_levels(const std::vector<double>& levels, TileShapeProblem& problem);
 std::vector<CapacityNeed> least_needs(const workload::Workload& workload, const arch::Path& path,
                                       const model::TemplateFormulas& f);
 
+/// Loops are fused by their trips and tile shapes, not by trips alone.
+bool matches_tile_shapes(const ShapeContext& c);
+
 TabulateContext table_context(const ShapeContext& c, const arch::Path& path);
 
 }  // namespace tessera::mapspace

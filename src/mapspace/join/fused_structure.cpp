@@ -80,6 +80,10 @@ std::int64_t match_key(const TabulateContext& context, const PmappingNode& loop,
     return context.match_tile_shapes ? trips << 32 | tile_of(loop, tiles) : trips;
 }
 
+std::int64_t trips_of_key(bool match_tile_shapes, std::int64_t key) {
+    return match_tile_shapes ? key >> 32 : key;
+}
+
 std::vector<FusedNode> fused_nodes(const Template& tmpl) {
     std::vector<FusedNode> out;
     for (int i = 0; i < tmpl.n_fused_nodes; ++i) {

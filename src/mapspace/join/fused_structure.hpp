@@ -27,6 +27,8 @@ void trips_of(const arch::Path& path, const Template& tmpl, const std::vector<Fu
 /// What must agree of a loop on both sides of a join (PmappingGroup::trips).
 std::int64_t match_key(const TabulateContext& context, const mapping::PmappingNode& loop,
                        std::int64_t trips, const std::int64_t* tiles);
+/// Its trips.
+std::int64_t trips_of_key(bool match_tile_shapes, std::int64_t key);
 
 /// Depths (non-null fused loops above) of every node and of every number of loops, for one null
 /// pattern.

@@ -188,6 +188,7 @@ void run_task(const Context& c, std::size_t size, const std::vector<PipelineStat
                                   task.left,
                                   task.right,
                                   task.plan,
+                                  c.options.match_tile_shapes,
                                   own_sizes(c, plan.join.einsum)};
     StepBound bound{c.options.goal, task.future, &c.known, false, nullptr, nullptr, nullptr};
     std::vector<double> least;

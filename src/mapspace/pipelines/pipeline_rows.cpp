@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "mapspace/join/fused_structure.hpp"
 #include "mapspace/join/join_held.hpp"
 #include "mapspace/relaxed/completion_bounds.hpp"
 #include "model/rounds.hpp"
@@ -73,7 +74,8 @@ private:
         for (int p = from; p < to; ++p) {
             const int loop = join_.order[at(p)];
             if (right_.structure.loops[at(loop)].spatial_dim < 0) {
-                count *= static_cast<double>(right_.trips_of(j)[loop]);
+                count *= static_cast<double>(
+                    trips_of_key(pairing_.match_tile_shapes, right_.trips_of(j)[loop]));
             }
         }
         return count;

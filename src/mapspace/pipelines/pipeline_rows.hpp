@@ -114,6 +114,7 @@ struct PipelinePairing {
     const PmappingGroup& right;
     const PipelinePlan& plan;
     std::uint32_t left_index = 0, right_index = 0, plan_index = 0;
+    bool match_tile_shapes = false;
     /// By memory, of the right Einsum; null: of one size.
     std::vector<const OwnSize*> own_sizes;
 };

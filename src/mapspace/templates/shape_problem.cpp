@@ -319,6 +319,10 @@ void refuse_persistent_copy(const workload::EinsumView& einsum) {
 
 }  // namespace
 
+bool matches_tile_shapes(const ShapeContext& c) {
+    return c.problem->convention().least_partial_tiles && c.mapspace->partial_tiles();
+}
+
 TabulateContext table_context(const ShapeContext& c, const arch::Path& path) {
     if (!c.problem->convention().check_physical) {
         refuse_persistent_copy(path.einsum);
@@ -328,8 +332,7 @@ TabulateContext table_context(const ShapeContext& c, const arch::Path& path) {
     out.n_objectives = c.n_objectives();
     out.n_busy = c.n_busy();
     out.n_tracked = static_cast<int>(c.tracked.size());
-    out.match_tile_shapes =
-        c.problem->convention().least_partial_tiles && c.mapspace->partial_tiles();
+    out.match_tile_shapes = matches_tile_shapes(c);
     out.taken_bits.assign(c.tracked.size(), 0.0);
     const std::vector<std::string>& names = c.problem->architecture->level_names();
     for (const arch::PathLevel& level : path.levels) {
