@@ -1,6 +1,7 @@
 """What is raised, and what it knows."""
 
 import pickle
+import time
 import warnings
 
 import pytest
@@ -90,6 +91,17 @@ def test_a_limit_comes_first(small):
     assert result.status == "unknown"
     with pytest.raises(tessera.LimitReached):
         result.edp
+
+
+def test_cpu_time_is_that_of_each_search(small):
+    """Not that of the process so far, which is more."""
+    while time.process_time() < 0.5:
+        pass
+    limits = Limits(max_cpu_time=0.1)
+    table = tessera.compare(small, ["random", "annealing"], limits=limits, threads=1)
+    table += tessera.compare(small, ["random"], limits=limits, threads=1)
+    for row in table:
+        assert row["evaluated"] > 0 and row["result"].stopped_by == "max-cpu-time"
 
 
 def test_warnings_of_files_are_warnings():
