@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import sys
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Callable, Iterable, Mapping as MappingType, Sequence
 
 from . import _yaml
@@ -48,10 +48,10 @@ class MapSpace:
 class Limits:
     """What ends a search early; it then gives the best mapping so far with its true gap.
 
-    Zero or ``None``: unlimited. ``max_time`` and ``max_cpu_time`` (of the whole process) in s,
-    ``max_evals`` in evaluations (pmappings, in ffm), ``max_stall`` in evaluations without a better
-    mapping, ``max_memory`` (resident, of the whole process) in bytes, ``gap`` as
-    (best - bound) / best, ``target`` in the metric's unit (J, s, J s).
+    Zero or ``None``: unlimited. ``max_time`` and ``max_cpu_time`` (of the whole process, from the
+    start of each search) in s, ``max_evals`` in evaluations (pmappings, in ffm), ``max_stall`` in
+    evaluations without a better mapping, ``max_memory`` (resident, of the whole process) in bytes,
+    ``gap`` as (best - bound) / best, ``target`` in the metric's unit (J, s, J s).
     """
 
     max_time: float = 0
@@ -176,6 +176,8 @@ def _search(problem: Problem, progress: Any, space: MapSpace, limits: Limits,
     problem = _problem_for(problem, space)
     shown = _shown(progress)
     told = None if shown is None else lambda *values: shown(Progress(*values))
+    if limits.max_cpu_time > 0:  # the engine reckons from the start of the process
+        limits = replace(limits, max_cpu_time=time.process_time() + limits.max_cpu_time)
     options = {"mapspace": asdict(space), "limits": asdict(limits), **given}
     try:
         found = _native.search(problem._native, options, told)

@@ -1,6 +1,7 @@
 """What is raised, and what it knows."""
 
 import pickle
+import time
 import warnings
 
 import pytest
@@ -90,6 +91,17 @@ def test_a_limit_comes_first(small):
     assert result.status == "unknown"
     with pytest.raises(tessera.LimitReached):
         result.edp
+
+
+def test_cpu_time_is_that_of_each_search(small):
+    """Not that of the process so far, which is more."""
+    while time.process_time() < 0.5:
+        pass
+    for mapper in ("random", "annealing"):
+        began = time.process_time()
+        result = tessera.map(small, mapper=mapper, limits=Limits(max_cpu_time=0.2), threads=1)
+        assert result.stopped_by == "max-cpu-time"
+        assert time.process_time() - began > 0.19
 
 
 def test_warnings_of_files_are_warnings():

@@ -251,11 +251,14 @@ def test_speed_of_batches(conv):
     """100 000 evaluations a second are asked for; a loaded machine gets a tenth of the time."""
     opened = tessera.OpenSpace(conv, seed=1)
     points = opened.run(opened.draw(20_000)).points
-    began = time.perf_counter()
-    batch = opened.run(opened.at(points))
-    rate = len(batch) / (time.perf_counter() - began)
-    assert len(batch.energy) == 20_000
-    print(f"{rate:.0f} evaluations a second")
+
+    def rate():
+        began = time.perf_counter()
+        batch = opened.run(opened.at(points))
+        assert len(batch.energy) == 20_000
+        return len(batch) / (time.perf_counter() - began)
+
+    assert max(rate() for _ in range(3)) > 10_000
 
 
 class Cycles(tessera.CostModel):
