@@ -1,7 +1,6 @@
 """Strategies and cost models in Python."""
 
 import pickle
-import time
 
 import numpy as np
 import pytest
@@ -245,20 +244,6 @@ def test_what_is_no_point_is_refused(conv, call):
     points = opened.draw(1)
     with pytest.raises(tessera.UserError):
         call(opened, opened.run(points).points)
-
-
-def test_speed_of_batches(conv):
-    """100 000 evaluations a second are asked for; a loaded machine gets a tenth of the time."""
-    opened = tessera.OpenSpace(conv, seed=1)
-    points = opened.run(opened.draw(20_000)).points
-
-    def rate():
-        began = time.perf_counter()
-        batch = opened.run(opened.at(points))
-        assert len(batch.energy) == 20_000
-        return len(batch) / (time.perf_counter() - began)
-
-    assert max(rate() for _ in range(3)) > 10_000
 
 
 class Cycles(tessera.CostModel):
