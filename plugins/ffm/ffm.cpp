@@ -39,7 +39,7 @@ double seconds_since(std::chrono::steady_clock::time_point from) {
 
 constexpr std::size_t unlimited_templates = std::numeric_limits<std::size_t>::max();
 /// Of one Einsum; where there are more, those of use are looked for.
-constexpr std::size_t many_templates = 1500;
+constexpr std::size_t many_templates = 6000;
 /// The same, of which a search of pipelines is not begun.
 constexpr std::size_t most_pipeline_templates = 20'000;
 
