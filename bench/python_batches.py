@@ -21,8 +21,9 @@ def seconds(work):
 def main(arch="eyeriss", workload="cnn-layer", points="20000"):
     opened = tessera.OpenSpace(tessera.Problem.load(arch, workload), seed=1)
     drawn = opened.run(opened.draw(int(points))).points
-    few = min(int(points), 200)
-    batch_s = seconds(lambda: opened.run(opened.at(drawn))) / int(points)
+    legal = len(opened.run(opened.at(drawn)))
+    few = min(legal, 200)
+    batch_s = seconds(lambda: opened.run(opened.at(drawn))) / legal
     single_s = seconds(lambda: [opened.run(opened.at(drawn.take([i]))) for i in range(few)]) / few
     print(f"{workload} on {arch}: {1 / batch_s:.0f} evaluations a second in batches, "
           f"{1 / single_s:.0f} one by one, ratio {single_s / batch_s:.1f}")

@@ -54,7 +54,7 @@ void check_iterations(const oracle::Tree& tree) {
 }
 
 /// \throws TooMany
-Best brute_force(const oracle::Space& space) {
+Best brute_force(const oracle::Space& space, bool partial_tiles) {
     Best best;
     oracle::for_each_tree(
         space,
@@ -67,7 +67,9 @@ Best brute_force(const oracle::Space& space) {
             if (at_least_s > best.latency_s && energy_j * at_least_s >= best.edp_js) {
                 return;
             }
-            check_iterations(tree);
+            if (partial_tiles) {
+                check_iterations(tree);
+            }
             for (const auto& overlap : oracle::all_overlaps(tree.shared)) {
                 const double latency_s = oracle::latency_s(space, tree, overlap);
                 best.latency_s = std::min(best.latency_s, latency_s);
@@ -130,7 +132,7 @@ void judge(std::uint64_t seed, bool partial_tiles, Seen& seen) {
         if (space.einsums.size() < 2) {
             return;
         }
-        const Best best = brute_force(space);
+        const Best best = brute_force(space, partial_tiles);
         if (std::isinf(best.latency_s)) {
             return;
         }
@@ -145,39 +147,41 @@ void judge(std::uint64_t seed, bool partial_tiles, Seen& seen) {
     }
 }
 
+bool soaks() {
+    return test::setting("TESSERA_SOAK", 0) > 0;
+}
+
+/// `n` instances from seed `from` on, or those of a soak.
+Seen judge_drawn(std::uint64_t from, std::uint64_t n, bool partial_tiles) {
+    from = test::setting("TESSERA_SOAK_FROM", from);
+    n = soaks() ? test::setting("TESSERA_SOAK", 0) : n;
+    Seen seen;
+    for (std::uint64_t seed = from; seed < from + n; ++seed) {
+        judge(seed, partial_tiles, seen);
+    }
+    BOOST_TEST_MESSAGE(seen.judged << " searches, " << seen.optimal << " optimal, " << seen.proven
+                                   << " proven; pipelines help in " << seen.better_than_in_turn);
+    BOOST_TEST(seen.optimal == seen.judged);
+    BOOST_TEST(seen.proven * 100 >= seen.judged * 95);  // running states keep a gap
+    return seen;
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(optima_with_pipelines_are_those_of_brute_force) {
-    const std::uint64_t soak = test::setting("TESSERA_SOAK", 0);
-    const std::uint64_t from = test::setting("TESSERA_SOAK_FROM", 0);
-    Seen seen;
-    for (std::uint64_t seed = from; seed < from + (soak > 0 ? soak : 120); ++seed) {
-        judge(seed, false, seen);
-    }
-    BOOST_TEST_MESSAGE(seen.judged << " searches, " << seen.optimal << " optimal, " << seen.proven
-                                   << " proven; pipelines help in " << seen.better_than_in_turn);
-    BOOST_TEST(seen.optimal == seen.judged);
-    BOOST_TEST((soak > 0 || seen.judged > 50));
-    BOOST_TEST(seen.proven * 100 >= seen.judged * 95);  // running states keep a gap
-    BOOST_TEST((soak > 0 || seen.better_than_in_turn > 3));
+    const Seen seen = judge_drawn(0, 120, false);
+    BOOST_TEST((soaks() || seen.judged > 50));
+    BOOST_TEST((soaks() || seen.better_than_in_turn > 3));
 }
 
 BOOST_AUTO_TEST_CASE(partial_tiles_in_pipelines_are_searched_exactly) {
-    const std::uint64_t soak = test::setting("TESSERA_SOAK", 0);
-    const std::uint64_t from = test::setting("TESSERA_SOAK_FROM", 1000);
-    Seen seen;
-    for (std::uint64_t seed = from; seed < from + (soak > 0 ? soak : 60); ++seed) {
-        judge(seed, true, seen);
-    }
-    BOOST_TEST_MESSAGE(seen.judged << " searches, " << seen.optimal << " optimal, " << seen.proven
-                                   << " proven; pipelines help in " << seen.better_than_in_turn);
-    BOOST_TEST(seen.optimal == seen.judged);
-    BOOST_TEST((soak > 0 || seen.judged > 10));
-    BOOST_TEST(seen.proven * 100 >= seen.judged * 95);
+    const Seen seen = judge_drawn(1000, 60, true);
+    BOOST_TEST((soaks() || seen.judged > 10));
 }
 
 // Arrays of four take 7 values in two steps of 2 s (X) and of 3 s (Y). With a step as an iteration
-// X fills, both work, Y drains: 2 + 3 + 3 = 8 s. In turn that is 10 s; tiles of 1 or 7 take 23.
+// X fills, both work, Y drains: 2 + 3 + 3 = 8 s. In turn that is 10 s; tiles of 1 take 23, of 7
+// longer.
 BOOST_AUTO_TEST_CASE(a_partial_last_tile_is_an_iteration_of_its_own) {
     const auto memory = [](const std::string& name, const std::string& rest) {
         return "  - !Memory {name: " + name + ", " + rest +
