@@ -72,6 +72,7 @@ Run::Run(const model::Problem& problem, const model::CostModel& model,
       options_(without_spent(options)),
       recorder_(options.recorder != nullptr ? *options.recorder : unread_),
       watch_(options_.budget, options.stop, recorder_, options.metrics.size() == 1) {
+    problem_.paths = problem_.paths_or_new();
     options_.stop = watch_.stop();
     saved_ = read_saved_state(options.resume);
     cutoffs_ = {saved_.refuted_cutoff, saved_.joins};

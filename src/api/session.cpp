@@ -245,11 +245,16 @@ private:
     std::optional<telemetry::Sampler> sampler_;
 };
 
+model::Problem with_paths(model::Problem problem) {
+    problem.paths = problem.paths_or_new();
+    return problem;
+}
+
 }  // namespace
 
 Session::Session(const model::Problem& problem, Components components, mapper::Options settings,
                  Space space)
-    : problem_(problem),
+    : problem_(with_paths(problem)),
       components_(std::move(components)),
       model_(components_.make_model()),
       settings_(std::move(settings)) {

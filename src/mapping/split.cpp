@@ -13,7 +13,6 @@
 #include <set>
 
 #include "mapping/chain_step.hpp"
-#include "mapping/path_cache.hpp"
 #include "tessera/mapping/pmapping.hpp"
 #include "tessera/spec/node.hpp"
 #include "tessera/spec/position.hpp"
@@ -242,14 +241,13 @@ void ChainReader::finish(const Step& compute) {
 
 class Splitter {
 public:
-    Splitter(const workload::Workload& workload, const arch::Architecture& architecture,
-             arch::Compat compat, PathCache& paths)
-        : workload_(workload),
-          architecture_(architecture),
-          compat_(compat),
+    explicit Splitter(arch::Paths& paths)
+        : workload_(paths.workload()),
+          architecture_(paths.architecture()),
+          compat_(paths.compat()),
           paths_(paths),
-          tensors_(workload.tensors.size()),
-          rank_variables_(workload.rank_variables.size()) {}
+          tensors_(workload_.tensors.size()),
+          rank_variables_(workload_.rank_variables.size()) {}
 
     void walk(const TreeNode& node);
     std::vector<EinsumMapping> take() {
@@ -262,7 +260,7 @@ private:
     const workload::Workload& workload_;
     const arch::Architecture& architecture_;
     arch::Compat compat_;
-    PathCache& paths_;
+    arch::Paths& paths_;
     int next_ = 0;  ///< pre-order index of the next node
     LocalIndices tensors_, rank_variables_;
     std::vector<Step> chain_;
@@ -324,15 +322,14 @@ void Splitter::chain_ends(const Step& compute) {
 
 std::vector<EinsumMapping> split(const Mapping& mapping, const workload::Workload& workload,
                                  const arch::Architecture& architecture, arch::Compat compat) {
-    PathCache paths(workload, architecture, compat);
-    return split(mapping, workload, architecture, compat, paths);
+    arch::Paths paths(workload, architecture, compat);
+    return split(mapping, paths);
 }
 
-std::vector<EinsumMapping> split(const Mapping& mapping, const workload::Workload& workload,
-                                 const arch::Architecture& architecture, arch::Compat compat,
-                                 PathCache& paths) {
+std::vector<EinsumMapping> split(const Mapping& mapping, arch::Paths& paths) {
+    const workload::Workload& workload = paths.workload();
     check_structure(mapping);
-    Splitter splitter(workload, architecture, compat, paths);
+    Splitter splitter(paths);
     splitter.walk(mapping.root);
     std::vector<EinsumMapping> result = splitter.take();
     std::vector<bool> mapped(workload.einsums.size());

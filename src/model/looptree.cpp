@@ -102,7 +102,7 @@ Report LoopTree::evaluate(const Problem& problem, const mapping::Mapping& mappin
         throw UserError("--compat accelforge knows no !Pipeline; use !Sequential, or leave it out");
     }
     const std::vector<mapping::EinsumMapping> parts =
-        mapping::split(mapping, *problem.workload, *problem.architecture, problem.compat);
+        mapping::split(mapping, *problem.paths_or_new());
     std::vector<std::unique_ptr<EinsumAnalysis>> owned;
     std::vector<const EinsumAnalysis*> einsums;
     Report report;

@@ -55,7 +55,7 @@ struct Candidate {
 /// All Einsums of a mapping with what they hold.
 struct Run {
     Run(const Problem& problem, const mapping::Mapping& mapping)
-        : parts(mapping::split(mapping, *problem.workload, *problem.architecture, problem.compat)) {
+        : parts(mapping::split(mapping, *problem.paths_or_new())) {
         for (const mapping::EinsumMapping& part : parts) {
             owned.push_back(
                 std::make_unique<EinsumAnalysis>(part.path, part.nodes, problem.compat));

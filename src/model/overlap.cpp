@@ -47,7 +47,7 @@ std::optional<double> at_once_s(const workload::Workload& workload, const std::v
 Overlapped best_overlap(const Problem& problem, const mapping::Mapping& mapping,
                         const Report& report) {
     const std::vector<mapping::EinsumMapping> chains =
-        mapping::split(mapping, *problem.workload, *problem.architecture, problem.compat);
+        mapping::split(mapping, *problem.paths_or_new());
     const std::vector<Part> parts = parts_of(chains, report);
     const std::vector<int> shared = shared_loops(parts);
     const int n = static_cast<int>(parts.size());

@@ -13,11 +13,11 @@
 #include <sstream>
 
 #include "api/inputs.hpp"
-#include "mapspace/legality_paths.hpp"
 #include "oracle/few_instances.hpp"
 #include "oracle/points.hpp"
 #include "support/setting.hpp"
 #include "tessera/mapper/mapper.hpp"
+#include "tessera/mapspace/legality.hpp"
 #include "tessera/plugin/registry.hpp"
 #include "tessera/search/open_space.hpp"
 #include "tessera/search/strategy.hpp"
@@ -126,7 +126,8 @@ BOOST_AUTO_TEST_CASE(what_strategies_evaluate_is_legal_and_costs_what_the_model_
     // Costs as the model has them take as long as twenty points: of many points some are compared.
     const std::uint64_t costs_of_each = soak > 0 ? 16 : 1, told_every = 100'000;
     std::map<std::string, std::uint64_t> checked;
-    for_problems(3, [&](const model::Problem& problem, const mapspace::MapSpaceOptions& limits) {
+    for_problems(3, [&](model::Problem problem, const mapspace::MapSpaceOptions& limits) {
+        problem.paths = problem.paths_or_new();
         mapper::Options exact;
         exact.mapspace = limits;
         exact.threads = 1;
@@ -135,7 +136,6 @@ BOOST_AUTO_TEST_CASE(what_strategies_evaluate_is_legal_and_costs_what_the_model_
         }
         const search::OpenSpace space(problem, *model, {limits, 1, nullptr});
         search::Worker worker(space);
-        mapping::PathCache paths(*problem.workload, *problem.architecture, problem.compat);
         std::uint64_t least = ~0ull;
         for (const std::string& name : strategies()) {
             if (soak > 0 && checked[name] >= soak) {
@@ -163,8 +163,7 @@ BOOST_AUTO_TEST_CASE(what_strategies_evaluate_is_legal_and_costs_what_the_model_
                         BOOST_TEST(oracle::close(report.energy_j(), c.outcome.energy_j), name);
                         BOOST_TEST(oracle::close(report.latency_s(), c.outcome.latency_s), name);
                     }
-                    for (const mapspace::Violation& v :
-                         mapspace::check(problem, found, &limits, paths)) {
+                    for (const mapspace::Violation& v : mapspace::check(problem, found, &limits)) {
                         BOOST_TEST((v.severity == mapspace::Severity::warning),
                                    name << ": " << mapspace::to_text(v));
                     }

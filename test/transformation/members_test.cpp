@@ -10,9 +10,9 @@
 #include <mutex>
 #include <thread>
 
-#include "mapspace/legality_paths.hpp"
 #include "support/setting.hpp"
 #include "tessera/base/error.hpp"
+#include "tessera/mapspace/legality.hpp"
 #include "tessera/plugin/registry.hpp"
 #include "transformation/mutated.hpp"
 #include "transformation/solve.hpp"
@@ -73,7 +73,9 @@ struct Tally {
 class Walk {
 public:
     explicit Walk(std::uint64_t seed)
-        : random_(seed ^ 0x3e3b), seed_(seed), problem_(drawn(seed, random_)), loaded_(problem_) {}
+        : random_(seed ^ 0x3e3b), seed_(seed), problem_(drawn(seed, random_)), loaded_(problem_) {
+        loaded_.problem.paths = loaded_.problem.paths_or_new();
+    }
 
     Tally run() {
         try {
@@ -108,13 +110,12 @@ private:
         std::string outside;
         try {
             mapping::check_structure(mapping);
-            if (!rule(mapspace::check(loaded_.problem, mapping, nullptr, paths_), false).empty()) {
+            if (!rule(mapspace::check(loaded_.problem, mapping, nullptr), false).empty()) {
                 return;
             }
             const model::Report report = model_->evaluate(loaded_.problem, mapping);
             cost = {report.energy_j(), report.latency_s()};
-            outside =
-                rule(mapspace::check(loaded_.problem, mapping, &problem_.options, paths_), true);
+            outside = rule(mapspace::check(loaded_.problem, mapping, &problem_.options), true);
         } catch (const IllegalMapping&) {
             return;
         } catch (const UserError&) {
@@ -184,7 +185,6 @@ private:
     std::uint64_t seed_;
     Problem problem_;
     LoadedProblem loaded_;
-    mapping::PathCache paths_{loaded_.workload, loaded_.architecture, loaded_.problem.compat};
     plugin::Owned<model::CostModel> model_ =
         plugin::Registry<model::CostModel>::instance().create("looptree");
     std::vector<std::pair<Metric, Cost>> optima_;

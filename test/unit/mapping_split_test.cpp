@@ -2,6 +2,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "tessera/mapping/pmapping.hpp"
+#include "tessera/model/cost_model.hpp"
 #include "unit/mapping_fixture.hpp"
 
 using namespace tessera;
@@ -173,4 +174,23 @@ BOOST_AUTO_TEST_CASE(holders_name_components_of_their_kind) {
                        "write !Toll");
     refused<UserError>(tree(all + "  - !Toll {tensors: [I], component: Buffer}\n", k, qk, a),
                        "write !Storage");
+}
+
+BOOST_AUTO_TEST_CASE(paths_are_built_once_and_only_of_their_own_problem) {
+    const Fixture one, other;
+    model::Problem problem{&one.workload, &one.architecture};
+    BOOST_TEST(problem.paths_or_new() != problem.paths_or_new());
+    problem.paths = problem.paths_or_new();
+    BOOST_TEST(problem.paths_or_new() == problem.paths);
+    const arch::Path& path = problem.paths->of(1, "MAC");
+    BOOST_TEST(&path == &problem.paths->of(1, "MAC"));
+    BOOST_TEST(path.einsum.name == "QK");
+    BOOST_TEST(problem.paths->of(0, "MAC").einsum.name == "K");
+
+    const auto foreign = [&](model::Problem changed) {
+        BOOST_TEST(changed.paths_or_new() != problem.paths);
+    };
+    foreign({&other.workload, &one.architecture, arch::Compat::none, problem.paths});
+    foreign({&one.workload, &other.architecture, arch::Compat::none, problem.paths});
+    foreign({&one.workload, &one.architecture, arch::Compat::accelforge, problem.paths});
 }

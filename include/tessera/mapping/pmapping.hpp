@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tessera/arch/architecture.hpp"
+#include "tessera/arch/paths.hpp"
 #include "tessera/mapping/mapping.hpp"
 
 namespace tessera::mapping {
@@ -73,5 +73,8 @@ struct EinsumMapping {
 /// stored nowhere, a tensor twice in one memory, a toll as outermost holder.
 std::vector<EinsumMapping> split(const Mapping& mapping, const workload::Workload& workload,
                                  const arch::Architecture& architecture, arch::Compat compat);
+
+/// The same, with the workload, the architecture and the paths of `paths`.
+std::vector<EinsumMapping> split(const Mapping& mapping, arch::Paths& paths);
 
 }  // namespace tessera::mapping

@@ -4,12 +4,13 @@
 // refuse it with a clear message instead of guessing.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "tessera/arch/architecture.hpp"
+#include "tessera/arch/paths.hpp"
 #include "tessera/mapping/mapping.hpp"
 #include "tessera/mapping/pmapping.hpp"
 #include "tessera/mapping/template.hpp"
@@ -23,6 +24,11 @@ struct Problem {
     const workload::Workload* workload = nullptr;
     const arch::Architecture* architecture = nullptr;
     arch::Compat compat = arch::Compat::none;
+    /// For evaluations of many mappings. Counts where it is of this workload and architecture.
+    std::shared_ptr<arch::Paths> paths = nullptr;
+
+    /// Those, or new ones.
+    std::shared_ptr<arch::Paths> paths_or_new() const;
 
     arch::Convention convention() const {
         return arch::Convention::of(compat);

@@ -16,6 +16,8 @@ constexpr double first_of_cutoffs_s = 1, first_simple_s = 0.5;
 constexpr double far = 1.5;
 /// It is gone on with when so many times as much time is over as when it ended.
 constexpr double pause = 2;
+/// The same once more where class bounds are further than this.
+constexpr double late_share = 0.5;
 /// Of the sampling, and of what follows: at least, and as a share of the time so far.
 constexpr double least_slice_s = 0.15, slice_share = 0.15;
 /// In how many parts the classes of the best mapping so far are looked at.
@@ -37,7 +39,8 @@ bool Run::early_due(double done) const {
     const double first = test ? 0 : class_bounds_known_ ? first_of_cutoffs_s : first_s;
     const double spent_s = seconds_so_far();
     const bool soon_over = !test && early_next_s_ == 0 && done > first_share && spent_s < at_last_s;
-    return spent_s >= std::max(early_next_s_, first) && !soon_over && scalar() &&
+    const double next_s = early_next_s_ * (!test && done > late_share ? pause : 1);
+    return spent_s >= std::max(next_s, first) && !soon_over && scalar() &&
            context_.switches.early_search && options_.budget.max_evals == 0 &&
            !options_.mapspace.partial_tiles();
 }

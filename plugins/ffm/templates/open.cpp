@@ -15,10 +15,10 @@ EinsumSpace open_einsum(const ExploreContext& context, int einsum) {
     space.einsum = einsum;
     space.same = static_cast<std::size_t>(einsum);
     const model::Problem& p = *context.problem;
+    const std::shared_ptr<arch::Paths> paths = p.paths_or_new();
     std::string computes;
     for (const std::string& compute : p.architecture->compute_names()) {
-        auto path = std::make_unique<arch::Path>(
-            p.architecture->path(*p.workload, einsum, compute, p.compat));
+        auto path = std::make_unique<arch::Path>(paths->of(einsum, compute));
         if (!path->compute().enabled) {
             computes += (computes.empty() ? "" : ", ") + path->refusal();
             continue;

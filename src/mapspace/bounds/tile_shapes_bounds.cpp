@@ -301,6 +301,17 @@ bool ChainBounds::surely_positive(const Formula& f) {
 }
 
 bool ChainBounds::atom_not_negative(model::AtomId id, bool positive) {
+    std::vector<std::optional<bool>>& known = proven_[positive ? 1 : 0];
+    if (id < known.size() && known[id]) {
+        return *known[id];
+    }
+    const bool proven = prove_not_negative(id, positive);
+    known.resize(std::max<std::size_t>(known.size(), id + 1));
+    known[id] = proven;
+    return proven;
+}
+
+bool ChainBounds::prove_not_negative(model::AtomId id, bool positive) {
     const AtomKind kind = pool_.atom(id).kind;
     const std::vector<Formula> arguments = pool_.atom(id).arguments;  // proofs may add atoms
     const auto fits = [&](const Formula& f) {

@@ -8,6 +8,7 @@
 //     bound ^ min(0, smallest such sum),
 // attained, and the largest one likewise. This is what proves outer / inner - 1 >= 0.
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -60,6 +61,7 @@ private:
     model::Formula bound_polynomial(const model::Formula& f, const model::SymbolSet& known,
                                     Side side);
     bool surely_positive(const model::Formula& f);
+    bool prove_not_negative(model::AtomId atom, bool positive);
     void eliminate_rising(std::vector<model::Term>& terms);
     bool eliminate_rising(std::vector<model::Term>& terms, std::span<const int> part, int of,
                           int symbol);
@@ -90,6 +92,8 @@ private:
     std::vector<double> shares_;
     std::vector<model::Term> slope_;
     std::vector<model::Term> spare_;
+    /// What atom_not_negative() has found, by atom: not negative, and positive.
+    std::array<std::vector<std::optional<bool>>, 2> proven_;
     bool vertices_ = true;
 };
 

@@ -48,8 +48,8 @@ Violation& Checker::add(const char* code, Severity severity, const std::string& 
 }  // namespace legality
 
 std::vector<Violation> check(const model::Problem& problem, const mapping::Mapping& mapping,
-                             const MapSpaceOptions* options, mapping::PathCache& paths) {
-    legality::Checker checker{problem, mapping, options, paths, {}, {}};
+                             const MapSpaceOptions* options) {
+    legality::Checker checker{problem, mapping, options};
     checker.read_leaves();
     for (const auto& leaf : checker.leaves) {
         checker.check_nest(*leaf);
@@ -63,16 +63,9 @@ std::vector<Violation> check(const model::Problem& problem, const mapping::Mappi
     return std::move(checker.found);
 }
 
-std::vector<Violation> check(const model::Problem& problem, const mapping::Mapping& mapping,
-                             const MapSpaceOptions* options) {
-    mapping::PathCache paths(*problem.workload, *problem.architecture, problem.compat);
-    return check(problem, mapping, options, paths);
-}
-
 std::map<std::string, double> peak_bits(const model::Problem& problem,
                                         const mapping::Mapping& mapping) {
-    mapping::PathCache paths(*problem.workload, *problem.architecture, problem.compat);
-    legality::Checker checker{problem, mapping, nullptr, paths, {}, {}};
+    legality::Checker checker{problem, mapping, nullptr};
     checker.read_leaves();
     return checker.peak_bits();
 }

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "mapspace/legality_paths.hpp"
+#include "tessera/mapspace/legality.hpp"
 
 namespace tessera::mapspace::legality {
 
@@ -74,9 +74,9 @@ struct Checker {
     const model::Problem& problem;
     const mapping::Mapping& mapping;
     const MapSpaceOptions* options;
-    mapping::PathCache& paths;
-    std::vector<std::unique_ptr<Leaf>> leaves;  ///< execution order
-    std::vector<Violation> found;
+    const std::shared_ptr<arch::Paths> paths = problem.paths_or_new();
+    std::vector<std::unique_ptr<Leaf>> leaves = {};  ///< execution order
+    std::vector<Violation> found = {};
 
     const workload::Workload& workload() const {
         return *problem.workload;

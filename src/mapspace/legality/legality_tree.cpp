@@ -301,7 +301,7 @@ private:
         if (std::find(computes.begin(), computes.end(), compute.component) == computes.end()) {
             unknown(compute, "compute", compute.component);
         }
-        auto leaf = std::make_unique<Leaf>(einsum, checker_.paths.of(einsum, compute.component));
+        auto leaf = std::make_unique<Leaf>(einsum, checker_.paths->of(einsum, compute.component));
         leaf->compute = &compute;
         LeafReader(checker_, *leaf).read(chain_);
         if (!seen_.insert(leaf->einsum).second) {

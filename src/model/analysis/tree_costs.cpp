@@ -10,7 +10,6 @@
 #include <unordered_map>
 
 #include "einsum_analysis.hpp"
-#include "mapping/path_cache.hpp"
 #include "model/legality.hpp"
 #include "tessera/workload/workload.hpp"
 
@@ -78,12 +77,11 @@ struct TreeCosts::Impl {
     explicit Impl(const Problem& p)
         : problem(p),
           physical(p.convention().check_physical),
-          paths(*p.workload, *p.architecture, p.compat) {}
+          paths(p.paths_or_new()) {}
 
     std::unique_ptr<Structure> split(const mapping::Mapping& mapping) {
         auto made = std::make_unique<Structure>();
-        made->parts = mapping::split(mapping, *problem.workload, *problem.architecture,
-                                     problem.compat, paths);
+        made->parts = mapping::split(mapping, *paths);
         for (std::size_t p = 0; p < made->parts.size(); ++p) {
             const mapping::EinsumMapping& part = made->parts[p];
             const std::string& name = problem.workload->einsums[part.einsum].name;
@@ -196,7 +194,7 @@ struct TreeCosts::Impl {
 
     const Problem problem;
     const bool physical;
-    mapping::PathCache paths;
+    const std::shared_ptr<arch::Paths> paths;
     std::unordered_map<std::string, std::unique_ptr<Structure>> structures;
     std::string key;
     std::vector<const TreeNode*> nodes;  // of the tree at hand, pre-order

@@ -24,6 +24,9 @@ double times(double a, double b) {
 }
 
 Interval times(const Interval& a, const Interval& b) {
+    if (a.lo >= 0.0 && b.lo >= 0.0) {
+        return {times(a.lo, b.lo), times(a.hi, b.hi)};
+    }
     const double vertices[] = {times(a.lo, b.lo), times(a.lo, b.hi), times(a.hi, b.lo),
                                times(a.hi, b.hi)};
     return {*std::min_element(vertices, vertices + 4), *std::max_element(vertices, vertices + 4)};
@@ -39,6 +42,9 @@ double integer_power(double base, int exponent) {
 
 /// Power of an interval, exponent > 0.
 Interval positive_power(const Interval& x, int exponent) {
+    if (exponent == 1) {
+        return x;
+    }
     const double lo = integer_power(x.lo, exponent);
     const double hi = integer_power(x.hi, exponent);
     if (exponent % 2 == 1 || x.lo >= 0.0) {
@@ -81,11 +87,11 @@ struct Bounder {
     }
 
     /// Enclosure of exponents and atoms; `exact` is cleared when rounding may have occurred.
-    Interval monomial(const Exponents& exponents, std::span<const AtomPower> atoms,
-                      bool& exact) const {
+    Interval monomial(const Exponents& exponents, const SymbolSet& symbols,
+                      std::span<const AtomPower> atoms, bool& exact) const {
         Interval over{1.0, 1.0};
         Interval under{1.0, 1.0};
-        for (const int s : exponents.mask()) {
+        for (const int s : symbols) {
             if (const int e = exponents.get(s); e > 0) {
                 over = times(over, positive_power(symbol(s), e));
             } else if (e < 0) {
@@ -118,8 +124,9 @@ struct Bounder {
         bool exact = true;
         for (const Term& term : terms) {
             const Monomial& m = pool.monomial(term.monomial);
-            const Interval x = times(Interval{term.coefficient, term.coefficient},
-                                     monomial(m.exponents, pool.atom_powers(m), exact));
+            const Interval x =
+                times(Interval{term.coefficient, term.coefficient},
+                      monomial(m.exponents, m.own_symbols(), pool.atom_powers(m), exact));
             sum = {sum.lo + x.lo, sum.hi + x.hi};
             const double size = std::max(std::abs(x.lo), std::abs(x.hi));
             magnitude += std::isfinite(size) ? size : 0.0;
@@ -159,9 +166,16 @@ struct Bounder {
     double ratio_low(MonomialId over, MonomialId under) const {
         const Monomial& a = pool.monomial(over);
         const Monomial& b = pool.monomial(under);
+        const SymbolSet symbols = a.own_symbols() | b.own_symbols();
         Exponents exponents;
-        for (const int s : a.own_symbols() | b.own_symbols()) {
-            exponents.set(s, a.exponents.get(s) - b.exponents.get(s));
+        bool falls = false;
+        for (const int s : symbols) {
+            const int e = a.exponents.get(s) - b.exponents.get(s);
+            exponents.set(s, e);
+            falls = falls || e < 0;
+        }
+        if (box.empty() && a.atoms == b.atoms) {
+            return falls ? 0.0 : 1.0;  // of symbols from 1 to infinity
         }
         std::vector<AtomPower> atoms;
         if (a.atoms != b.atoms) {
@@ -172,7 +186,7 @@ struct Bounder {
             }
         }
         bool exact = true;
-        return monomial(exponents, atoms, exact).lo;
+        return monomial(exponents, symbols, atoms, exact).lo;
     }
 
     bool not_negative(std::span<const Term> terms) const {
