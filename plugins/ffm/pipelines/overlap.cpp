@@ -14,7 +14,6 @@
 #include <ctime>
 #include <limits>
 #include <map>
-#include <numeric>
 #include <set>
 
 #include "../result.hpp"
@@ -25,13 +24,13 @@
 #include "tessera/arch/path.hpp"
 #include "tessera/base/error.hpp"
 #include "tessera/workload/workload.hpp"
+#include "weights.hpp"
 
 namespace tessera::ffm {
 
 namespace {
 
 using mapper::Metric;
-using Weights = std::map<std::string, double>;
 
 /// Searches for bounds that follow each other at most.
 constexpr int most_bounds = 8;
@@ -158,9 +157,7 @@ private:
         }
         try {
             Run run(problem_, model, within);
-            if (&model != &model_) {
-                run.without_later_metric();  // it serves mappings in turn
-            }
+            run.without_later_metric();  // it serves mappings in turn
             mapper::Result found = run.run();
             evaluated_ += found.statistics.evaluated;
             return found;
@@ -268,7 +265,10 @@ private:
 
     void find_bounds() {
         for (int i = 0; i < most_bounds && !over(); ++i) {
-            const Weights weights = next_weights();
+            Weights weights = i == 0 ? balanced_weights(problem_) : Weights();
+            if (weights.size() < 2) {
+                weights = next_weights();
+            }
             if (least_known(weights) <= bound_ * (1 + agreement)) {
                 return;  // these bounds come no closer
             }
@@ -456,81 +456,6 @@ private:
 };
 
 }  // namespace
-
-// With x = weights / (value of the game): least sum of x so that no row weighs less than 1. Its
-// dual begins feasible: most sum of y so that no column weighs more than 1. The simplex method on
-// that one, with Bland's rule, which never goes in circles; x are the prices of its slacks.
-std::vector<double> best_weights(const std::vector<std::vector<double>>& rows) {
-    const std::size_t columns = rows.front().size(), m = rows.size();
-    double largest = 0;
-    for (const std::vector<double>& row : rows) {
-        largest = std::max(largest, *std::max_element(row.begin(), row.end()));
-        if (*std::max_element(row.begin(), row.end()) <= 0) {  // weighs nothing, whatever counts
-            return std::vector<double>(columns, 1.0 / static_cast<double>(columns));
-        }
-    }
-    // Of a column: m variables, its slack among `columns`, and the right side.
-    const std::size_t width = m + columns + 1;
-    std::vector<std::vector<double>> table(columns, std::vector<double>(width, 0));
-    std::vector<double> gain(width, 0);
-    for (std::size_t u = 0; u < columns; ++u) {
-        for (std::size_t k = 0; k < m; ++k) {
-            table[u][k] = rows[k][u] / largest;
-        }
-        table[u][m + u] = table[u][width - 1] = 1;
-    }
-    std::fill_n(gain.begin(), m, 1.0);
-    std::vector<std::size_t> basis(columns);
-    std::iota(basis.begin(), basis.end(), m);
-    constexpr double nothing = 1e-12;
-    for (int step = 0; step < 1000; ++step) {
-        const auto enters = static_cast<std::size_t>(
-            std::find_if(gain.begin(), gain.end() - 1, [](double g) { return g > nothing; }) -
-            gain.begin());
-        std::size_t leaves = columns;
-        for (std::size_t u = 0; enters + 1 < width && u < columns; ++u) {
-            if (table[u][enters] <= nothing) {
-                continue;
-            }
-            const double own = table[u].back() / table[u][enters];
-            const double least =
-                leaves == columns ? 0 : table[leaves].back() / table[leaves][enters];
-            if (leaves == columns || own < least || (own == least && basis[u] < basis[leaves])) {
-                leaves = u;
-            }
-        }
-        if (leaves == columns) {
-            break;
-        }
-        basis[leaves] = enters;
-        const double pivot = table[leaves][enters];
-        for (double& one : table[leaves]) {
-            one /= pivot;
-        }
-        const auto eliminate = [&](std::vector<double>& row) {
-            const double factor = row[enters];
-            for (std::size_t i = 0; i < width; ++i) {
-                row[i] -= factor * table[leaves][i];
-            }
-        };
-        for (std::size_t u = 0; u < columns; ++u) {
-            if (u != leaves) {
-                eliminate(table[u]);
-            }
-        }
-        eliminate(gain);
-    }
-    std::vector<double> weights;
-    double sum = 0;
-    for (std::size_t u = 0; u < columns; ++u) {
-        weights.push_back(std::max(0.0, -gain[m + u]));
-        sum += weights.back();
-    }
-    for (double& weight : weights) {
-        weight /= sum;
-    }
-    return weights;
-}
 
 mapper::Result map_with_pipelines(const model::Problem& problem, const model::CostModel& model,
                                   const mapper::Options& options) {

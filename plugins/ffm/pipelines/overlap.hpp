@@ -5,10 +5,6 @@
 
 namespace tessera::ffm {
 
-/// Weights that add up to 1, one a column, with which the least weighted sum of a row is as large
-/// as it can be (a matrix game). `rows`: not empty, of one length, not negative.
-std::vector<double> best_weights(const std::vector<std::vector<double>>& rows);
-
 /// Searches in turn, lets the branches of what is found overlap as well as they can, and bounds
 /// what any mapping with pipelines reaches. \throws UserError for models, metrics and conventions
 /// without pipelines

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "../pipelines/relaxation.hpp"
+#include "../pipelines/weights.hpp"
 #include "spec/reader.hpp"
 #include "tessera/arch/architecture.hpp"
 #include "tessera/spec/directives.hpp"
