@@ -16,7 +16,7 @@ constexpr double first_of_cutoffs_s = 1, first_simple_s = 0.5;
 constexpr double far = 1.5;
 /// It is gone on with when so many times as much time is over as when it ended.
 constexpr double pause = 2;
-/// The same once more where class bounds are further than this.
+/// It pauses as long again where more of the class bounds than this share is known.
 constexpr double late_share = 0.5;
 /// Of the sampling, and of what follows: at least, and as a share of the time so far.
 constexpr double least_slice_s = 0.15, slice_share = 0.15;

@@ -50,11 +50,10 @@ void add_fullest(const PipelineRelaxation& known, const model::Rounds& rounds,
 
 void for_each_level(const model::Problem& problem,
                     const std::function<void(const arch::PathLevel&)>& use) {
-    const workload::Workload& w = *problem.workload;
-    for (int e = 0; e < static_cast<int>(w.einsums.size()); ++e) {
+    const std::shared_ptr<arch::Paths> paths = problem.paths_or_new();
+    for (int e = 0; e < static_cast<int>(problem.workload->einsums.size()); ++e) {
         for (const std::string& compute : problem.architecture->compute_names()) {
-            std::ranges::for_each(problem.architecture->path(w, e, compute, problem.compat).levels,
-                                  use);
+            std::ranges::for_each(paths->of(e, compute).levels, use);
         }
     }
 }

@@ -28,6 +28,42 @@ double least_busy_s(const arch::Path& path) {
     return compute.enabled && seconds > 0 ? seconds : std::numeric_limits<double>::infinity();
 }
 
+/// By Einsum and compute.
+std::vector<std::vector<double>> least_busy_s(const model::Problem& problem) {
+    const std::shared_ptr<arch::Paths> paths = problem.paths_or_new();
+    std::vector<std::vector<double>> einsums(problem.workload->einsums.size());
+    for (std::size_t e = 0; e < einsums.size(); ++e) {
+        for (const std::string& compute : problem.architecture->compute_names()) {
+            einsums[e].push_back(least_busy_s(paths->of(static_cast<int>(e), compute)));
+        }
+    }
+    return einsums;
+}
+
+/// Infinite where the compute cannot run the Einsum, whatever the weight.
+double weighted(double seconds, double weight) {
+    return std::isfinite(seconds) ? seconds * weight : seconds;
+}
+
+double weighted(const std::vector<double>& row, const std::vector<double>& weights) {
+    return std::inner_product(row.begin(), row.end(), weights.begin(), 0.0);
+}
+
+/// Busy times of the computes, each Einsum on the one where it weighs least.
+std::vector<double> least_row(const std::vector<std::vector<double>>& einsums,
+                              const std::vector<double>& weights) {
+    std::vector<double> row(weights.size(), 0);
+    for (const std::vector<double>& seconds : einsums) {
+        std::size_t best = 0;
+        for (std::size_t c = 1; c < seconds.size(); ++c) {
+            best = weighted(seconds[c], weights[c]) < weighted(seconds[best], weights[best]) ? c
+                                                                                             : best;
+        }
+        row[best] += seconds[best];
+    }
+    return row;
+}
+
 }  // namespace
 
 // With x = weights / (value of the game): least sum of x so that no row weighs less than 1. Its
@@ -107,44 +143,25 @@ std::vector<double> best_weights(const std::vector<std::vector<double>>& rows) {
 
 Weights balanced_weights(const model::Problem& problem) {
     const std::vector<std::string>& computes = problem.architecture->compute_names();
-    const std::size_t n = computes.size();
-    const std::shared_ptr<arch::Paths> paths = problem.paths_or_new();
-    std::vector<std::vector<double>> einsums;  // seconds by compute
-    for (int e = 0; e < static_cast<int>(problem.workload->einsums.size()); ++e) {
-        std::vector<double>& seconds = einsums.emplace_back();
-        for (const std::string& compute : computes) {
-            seconds.push_back(least_busy_s(paths->of(e, compute)));
-        }
-        if (!std::isfinite(*std::ranges::min_element(seconds))) {
-            return {};
-        }
-    }
-    std::vector<double> weights(n, 1.0 / static_cast<double>(n));
+    const std::vector<std::vector<double>> einsums = least_busy_s(problem);
+    std::vector<double> weights(computes.size(), 1.0 / static_cast<double>(computes.size()));
     std::vector<std::vector<double>> rows;
     for (int game = 0; game < most_games; ++game) {
-        std::vector<double> row(n, 0);  // each Einsum where it weighs least
-        for (const std::vector<double>& seconds : einsums) {
-            std::size_t best = n;
-            for (std::size_t c = 0; c < n; ++c) {
-                const bool less =
-                    best == n || weights[c] * seconds[c] < weights[best] * seconds[best];
-                best = std::isfinite(seconds[c]) && less ? c : best;
-            }
-            row[best] += seconds[best];
+        std::vector<double> row = least_row(einsums, weights);
+        const double worth = weighted(row, weights);
+        if (!std::isfinite(worth)) {
+            return {};
         }
-        const auto worth = [&](const std::vector<double>& one) {
-            return std::inner_product(one.begin(), one.end(), weights.begin(), 0.0);
-        };
-        const bool last = std::ranges::any_of(
-            rows, [&](const auto& one) { return worth(one) <= worth(row) * (1 + same); });
-        if (last) {
+        if (std::ranges::any_of(rows, [&](const std::vector<double>& known) {
+                return weighted(known, weights) <= worth * (1 + same);
+            })) {
             break;
         }
         rows.push_back(std::move(row));
         weights = best_weights(rows);
     }
     Weights result;
-    for (std::size_t c = 0; c < n; ++c) {
+    for (std::size_t c = 0; c < computes.size(); ++c) {
         if (weights[c] > 0) {
             result[computes[c]] = weights[c];
         }

@@ -88,3 +88,44 @@ workload:
     BOOST_TEST((memories("{All: 8}") == Names{}));
     BOOST_TEST((memories("{A: 8, B | Z: 16}") == Names{}));
 }
+
+// Y is twice as fast as X. What may run on both is balanced by weights 1 : 2; what X alone may run
+// shifts them to X, and where it is most of the work, X has all the weight.
+BOOST_AUTO_TEST_CASE(balanced_weights_make_computes_worth_the_same) {
+    const auto weights = [](const std::string& y_runs, int n) {
+        const std::string text = R"(
+arch:
+  nodes:
+  - !Memory {name: Main, size: inf, tensors: {keep: All}, component_class: Dummy}
+  - !Fork
+    nodes:
+    - !Compute
+      name: X
+      actions: [{name: compute, energy: 1, throughput: 1}]
+  - !Compute
+    name: Y
+    enabled: )" + y_runs + R"(
+    actions: [{name: compute, energy: 1, throughput: 2}]
+workload:
+  rank_sizes: {M: 8, N: )" + std::to_string(n) +
+                                 R"(}
+  bits_per_value: {All: 8}
+  einsums:
+  - {einsum: "T[m] = A[m]"}
+  - {einsum: "Z[n] = B[n]"}
+)";
+        const auto read = [&] { return tessera::spec::read_text(text, "two.yaml"); };
+        const auto w = tessera::workload::read_workload(tessera::spec::expand_document(read(), {}));
+        const tessera::arch::Architecture a(read(), {});
+        return tessera::ffm::balanced_weights({&w, &a, tessera::arch::Compat::none});
+    };
+    const auto both = weights("True", 8);
+    BOOST_TEST_REQUIRE(both.size() == 2u);
+    BOOST_TEST(std::abs(both.at("X") - 1.0 / 3) <= 1e-6);
+    BOOST_TEST(std::abs(both.at("Y") - 2.0 / 3) <= 1e-6);
+    // Z (2 s) on X alone, T 8 s on X or 4 s on Y: 2 x + min(8 x, 4 - 4 x) is largest for x = 1/3.
+    const auto some = weights("len(A) == 1", 2);
+    BOOST_TEST(std::abs(some.at("X") - 1.0 / 3) <= 1e-6);
+    const auto most = weights("len(A) == 1", 64);
+    BOOST_TEST((most == tessera::ffm::Weights{{"X", 1.0}}));
+}
