@@ -12,15 +12,9 @@ namespace tessera::spec {
 
 namespace {
 
-Value lookup(const std::string& name, const Symbols& symbols) {
-    if (std::optional<Value> value = symbols.find(name)) {
-        return std::move(*value);
-    }
-    if (name == "pi" || name == "e" || name == "tau") {
-        return name == "e"    ? std::numbers::e
-               : name == "pi" ? std::numbers::pi
-                              : 2 * std::numbers::pi;
-    }
+// What an expression recurses through keeps its errors' texts in functions of their own: a frame
+// holds room for every one of them, used or not.
+[[noreturn, gnu::noinline]] void unknown_name(const std::string& name, const Symbols& symbols) {
     const std::vector<std::string> names = symbols.names();
     std::string remedy = did_you_mean(name, names);
     if (symbols.universe() != nullptr &&
@@ -31,6 +25,22 @@ Value lookup(const std::string& name, const Symbols& symbols) {
         remedy = "known names: " + name_list(names);
     }
     throw EvaluationError{"unknown name '" + name + "'", remedy, name};
+}
+
+[[noreturn, gnu::noinline]] void fails(const char* message, const char* remedy = "") {
+    throw EvaluationError{message, remedy, ""};
+}
+
+Value lookup(const std::string& name, const Symbols& symbols) {
+    if (std::optional<Value> value = symbols.find(name)) {
+        return std::move(*value);
+    }
+    if (name == "pi" || name == "e" || name == "tau") {
+        return name == "e"    ? std::numbers::e
+               : name == "pi" ? std::numbers::pi
+                              : 2 * std::numbers::pi;
+    }
+    unknown_name(name, symbols);
 }
 
 template <class Set>
@@ -87,7 +97,7 @@ Value complement(const Value& value, const Symbols& symbols) {
     return RankVariableSet{universe->all_rank_variables() & ~value.as<RankVariableSet>().mask};
 }
 
-Value unary(const Ast& ast, const Symbols& symbols) {
+[[gnu::noinline]] Value unary(const Ast& ast, const Symbols& symbols) {
     const Value value = evaluate_ast(*ast.children[0], symbols);
     if (ast.text == "not") {
         return !truth_of(value);
@@ -98,7 +108,7 @@ Value unary(const Ast& ast, const Symbols& symbols) {
     return ast.text == "-" ? arithmetic("-", 0.0, value) : arithmetic("+", 0.0, value);
 }
 
-Value logical(const Ast& ast, const Symbols& symbols) {
+[[gnu::noinline]] Value logical(const Ast& ast, const Symbols& symbols) {
     Value left = evaluate_ast(*ast.children[0], symbols);
     const bool stop = truth_of(left) == (ast.text == "or");
     return stop ? left : evaluate_ast(*ast.children[1], symbols);
@@ -170,7 +180,7 @@ bool compare(const std::string& op, const Value& a, const Value& b) {
                           "", ""};
 }
 
-Value comparison(const Ast& ast, const Symbols& symbols) {
+[[gnu::noinline]] Value comparison(const Ast& ast, const Symbols& symbols) {
     Value left = evaluate_ast(*ast.children[0], symbols);
     for (std::size_t i = 0; i < ast.operators.size(); ++i) {
         Value right = evaluate_ast(*ast.children[i + 1], symbols);
@@ -192,7 +202,7 @@ std::vector<Value> elements_of(const Value& value) {
     throw EvaluationError{"'in' needs a list, not " + value.type_name(), "", ""};
 }
 
-std::vector<Value> generate(const Ast& ast, const Symbols& symbols) {
+[[gnu::noinline]] std::vector<Value> generate(const Ast& ast, const Symbols& symbols) {
     std::vector<Value> result;
     Symbols scope = symbols.child();
     for (const Value& element : elements_of(evaluate_ast(*ast.children[1], symbols))) {
@@ -204,7 +214,7 @@ std::vector<Value> generate(const Ast& ast, const Symbols& symbols) {
     return result;
 }
 
-Value conditional(const Ast& ast, const Symbols& symbols) {
+[[gnu::noinline]] Value conditional(const Ast& ast, const Symbols& symbols) {
     std::size_t i = 0;
     while (i + 1 < ast.children.size() && !truth_of(evaluate_ast(*ast.children[i], symbols))) {
         i += 2;
@@ -212,7 +222,7 @@ Value conditional(const Ast& ast, const Symbols& symbols) {
     return evaluate_ast(*ast.children[i + 1 < ast.children.size() ? i + 1 : i], symbols);
 }
 
-Value call(const Ast& ast, const Symbols& symbols) {
+[[gnu::noinline]] Value call(const Ast& ast, const Symbols& symbols) {
     std::vector<Value> arguments;
     for (const AstPtr& child : ast.children) {
         arguments.push_back(evaluate_ast(*child, symbols));
@@ -245,7 +255,7 @@ Value tensor_set_attribute(TensorSet set, const std::string& name, const Symbols
                           "attributes: bits_per_value, rank_variables, tensors", ""};
 }
 
-Value attribute(const Ast& ast, const Symbols& symbols) {
+[[gnu::noinline]] Value attribute(const Ast& ast, const Symbols& symbols) {
     const Value object = evaluate_ast(*ast.children[0], symbols);
     if (object.is<TensorSet>()) {
         return tensor_set_attribute(object.as<TensorSet>(), ast.text, symbols);
@@ -266,7 +276,7 @@ Value attribute(const Ast& ast, const Symbols& symbols) {
 }
 
 /// list[0], list["name"] (the element whose attribute `name` is that text).
-Value index(const Ast& ast, const Symbols& symbols) {
+[[gnu::noinline]] Value index(const Ast& ast, const Symbols& symbols) {
     const std::vector<Value> elements = elements_of(evaluate_ast(*ast.children[0], symbols));
     const Value key = evaluate_ast(*ast.children[1], symbols);
     if (key.is<std::string>()) {
@@ -293,7 +303,7 @@ Value index(const Ast& ast, const Symbols& symbols) {
     return elements[static_cast<std::size_t>(key.as<double>())];
 }
 
-Value list(const Ast& ast, const Symbols& symbols) {
+[[gnu::noinline]] Value list(const Ast& ast, const Symbols& symbols) {
     std::vector<Value> items;
     for (const AstPtr& child : ast.children) {
         items.push_back(evaluate_ast(*child, symbols));
@@ -307,12 +317,10 @@ public:
     Step() {
         steps_ = depth_ == 0 ? 0 : steps_;
         if (depth_ == max_depth) {
-            throw EvaluationError{"the expression is nested too deeply, with the names in it", "",
-                                  ""};
+            fails("the expression is nested too deeply, with the names in it");
         }
         if (++steps_ > max_steps) {
-            throw EvaluationError{"the expression takes more than a million steps", "",
-                                  "use shorter lists"};
+            fails("the expression takes more than a million steps", "use shorter lists");
         }
         ++depth_;
     }
@@ -362,7 +370,7 @@ Value evaluate_ast(const Ast& ast, const Symbols& symbols) {
         case Ast::Kind::list:
             return list(ast, symbols);
     }
-    throw EvaluationError{"the expression cannot be evaluated", "", ""};
+    fails("the expression cannot be evaluated");
 }
 
 }  // namespace tessera::spec
