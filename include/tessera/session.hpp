@@ -34,6 +34,8 @@ struct Components {
     /// What the mapper searches where `given` asks for no partial tiles (Mapper::preferred()); else
     /// `given`. Makes model and mapper once, so that wrong knobs are told before anything runs.
     mapspace::MapSpaceOptions searched(const mapspace::MapSpaceOptions& given) const;
+    /// Mapper::overlaps().
+    bool overlaps() const;
     /// The components that take part; knobs of others would be lost without a word.
     std::vector<std::string> used() const;
     bool uses(const std::string& name) const;

@@ -12,7 +12,7 @@
 //                 grouped by what the join must know, and the exact join, bounded likewise; last
 //                 cutoff: the incumbent
 //   finish        LoopTrees of the winners, evaluated again by the cost model and checked
-//   overlap       with knob overlap=pipeline: what runs at once (pipelines/overlap.cpp has its own map)
+//   overlap       with knob overlap=pipeline: what runs at once (pipelines/overlap.cpp has a map)
 //   later metric  of all mappings that are as good, the best by energy or latency
 //                 (later_metric.cpp)
 //   one Einsum with many templates: best-first branch and bound instead (one_einsum.cpp)
@@ -309,6 +309,10 @@ public:
 
     std::string name() const override {
         return "ffm";
+    }
+
+    bool overlaps() const override {
+        return pipelines_;
     }
 
     mapper::Result map(const model::Problem& problem, const model::CostModel& model,

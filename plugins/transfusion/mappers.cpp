@@ -68,6 +68,11 @@ public:
         return method_ == Method::transfusion ? own : "transfusion:" + own;
     }
 
+    /// What it begins with is kept as it is.
+    bool overlaps() const override {
+        return true;
+    }
+
     mapper::Result map(const model::Problem& problem, const model::CostModel& model,
                        const mapper::Options& options) override {
         const bool published = model.name() == tf_paper;

@@ -39,6 +39,10 @@ mapspace::MapSpaceOptions Components::searched(const mapspace::MapSpaceOptions& 
     return given.partial_tiles() ? given : made->preferred(given);
 }
 
+bool Components::overlaps() const {
+    return !mapper.empty() && make_mapper()->overlaps();
+}
+
 std::vector<std::string> Components::used() const {
     std::vector<std::string> names{model};
     if (!mapper.empty()) {

@@ -283,10 +283,11 @@ Session::Session(const Problem& problem, const Options& options)
 mapper::Solution Session::member(const mapping::Mapping& mapping, const std::string& name) const {
     const auto refuse = [&](const std::string& why) { throw UserError(name + ": " + why); };
     mapper::Solution result{model::settle_overflow(problem_, mapping).mapping, {}};
-    if (model_->name() != "transfusion" && !model::Unpipelined(mapping).ranges().empty()) {
-        refuse(
-            "its !Pipeline runs branches at once; mappings to begin with run in turn, write "
-            "!Sequential");
+    const bool in_turn = model_->name() != "transfusion" && !components_.overlaps();
+    if (in_turn && !model::Unpipelined(mapping).ranges().empty()) {
+        refuse("its !Pipeline runs branches at once, and mapper '" + components_.mapper +
+               "' as it is set here runs them in turn; write !Sequential, or set --overlap "
+               "pipeline for ffm");
     }
     try {
         result.report = model_->evaluate(problem_, result.mapping);

@@ -237,6 +237,9 @@ public:
     mapspace::MapSpaceOptions preferred(mapspace::MapSpaceOptions given) const override {
         return call("preferred()", [&] { return made_->preferred(given); });
     }
+    bool overlaps() const override {
+        return call("overlaps()", [&] { return made_->overlaps(); });
+    }
     mapper::Result map(const model::Problem& problem, const model::CostModel& model,
                        const mapper::Options& options) override {
         try {

@@ -60,8 +60,8 @@ BOOST_AUTO_TEST_CASE(what_map_writes_model_evaluates_to_the_same_bits) {
 
 // What runs at once is in the mapping: model, explain and a search that begins with it read it.
 BOOST_AUTO_TEST_CASE(mappings_with_pipelines_are_evaluated_as_they_were_found) {
-    const Args problem = {"-a", "simple", "-w", "matmuls", "-D", "N_EINSUMS=2",
-                          "-D", "M=8",    "-D", "KN=4"};
+    const Args problem = {"-a",          "simple", "-w",  "matmuls", "-D",
+                          "N_EINSUMS=2", "-D",     "M=8", "-D",      "KN=4"};
     const Folder folder;
     const Args search = joined(joined({"map"}, problem), {"--json", "-q", "--metric", "latency"});
     const Json in_turn = invoke(search).json();
@@ -70,10 +70,50 @@ BOOST_AUTO_TEST_CASE(mappings_with_pipelines_are_evaluated_as_they_were_found) {
     BOOST_TEST(found["mappings"][0]["latency_s"].get<double>() <=
                in_turn["mappings"][0]["latency_s"].get<double>());
     const Args given = {"-m", folder.at("run/mapping.yaml")};
-    const Outcome evaluated =
-        invoke(joined(joined(joined({"model"}, problem), given), {"--json"}));
+    const Outcome evaluated = invoke(joined(joined(joined({"model"}, problem), given), {"--json"}));
     BOOST_TEST(evaluated.json()["mappings"][0].dump() == found["mappings"][0].dump());
     BOOST_TEST(invoke(joined(joined({"explain"}, problem), given)).out.rfind("legal\n", 0) == 0);
+}
+
+// Only a search of pipelines can go on from one, and it loses nothing of it when a limit ends it at
+// once.
+BOOST_AUTO_TEST_CASE(searches_with_pipelines_begin_with_pipelines) {
+    const Folder folder;
+    const auto memory = [](const std::string& name, const std::string& rest) {
+        return "  - !Memory {name: " + name + ", " + rest +
+               ", actions: [{name: read, energy: 1, throughput: inf},"
+               " {name: write, energy: 1, throughput: inf}]}\n";
+    };
+    const auto compute = [](const std::string& name, const std::string& operation) {
+        return "- !Compute {name: " + name + ", operations: [" + operation +
+               "], actions: [{name: compute, energy: 1, throughput: 1}]}\n";
+    };
+    const std::string arch = folder.file(
+        "arch.yaml",
+        "arch:\n  nodes:\n" +
+            memory("Main", "size: inf, tensors: {keep: ~Intermediates, may_keep: All}") +
+            memory("Buffer", "size: 8, tensors: {keep: ~Main, may_keep: All}") +
+            "  - !Fork\n    nodes:\n    " + compute("X", "exp") + "  " + compute("Y", "add"));
+    const std::string workload =
+        folder.file("workload.yaml",
+                    "workload:\n  rank_sizes: {M: 8}\n  bits_per_value: {All: 1}\n  einsums:\n"
+                    "  - {einsum: \"T[m] = A[m]\", operation: exp}\n"
+                    "  - {einsum: \"Z[m] = T[m]\", operation: add}\n");
+    const Args search = {"map", "-a", arch, "-w", workload, "--json", "-q", "--metric", "latency"};
+    const Args overlap = {"--overlap", "pipeline"};
+    const Json found = invoke(joined(joined(search, overlap), {"-o", folder.at("run")})).json();
+    BOOST_TEST_REQUIRE(folder.read("run/mapping.yaml").find("!Pipeline") != std::string::npos);
+    const Args start = {"--start", folder.at("run/mapping.yaml")};
+    for (const Args& limit : {Args(), Args({"--max-evals", "1"})}) {
+        const Outcome again = invoke(joined(joined(joined(search, overlap), start), limit));
+        BOOST_TEST_REQUIRE(again.code == 0, again.err);
+        BOOST_TEST(again.json()["mappings"][0]["latency_s"] == found["mappings"][0]["latency_s"]);
+    }
+    const Outcome refused = invoke(joined(search, start));
+    BOOST_TEST(refused.code == 2);
+    BOOST_TEST(refused.says("runs branches at once, and mapper 'ffm' as it is set here runs them "
+                            "in turn"),
+               refused.err);
 }
 
 BOOST_AUTO_TEST_CASE(every_returned_mapping_is_legal) {

@@ -126,6 +126,10 @@ public:
     virtual mapspace::MapSpaceOptions preferred(mapspace::MapSpaceOptions given) const {
         return given;
     }
+    /// Its mapspace has branches that run at once: Options::start may have !Pipeline nodes.
+    virtual bool overlaps() const {
+        return false;
+    }
     /// \throws UserError for options it does not support, and if the model lacks what it needs.
     virtual Result map(const model::Problem& problem, const model::CostModel& model,
                        const Options& options) = 0;

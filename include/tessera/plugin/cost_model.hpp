@@ -7,7 +7,7 @@
 namespace tessera::plugin {
 
 template <>
-struct Contract<model::CostModel> : ContractOf<TESSERA_COST_MODEL, 2, 0> {
+struct Contract<model::CostModel> : ContractOf<TESSERA_COST_MODEL, 2, 1> {
     static constexpr const char* id = "cost-model";
     static constexpr const char* name = "cost model";
     static constexpr const auto& headers = cost_model_headers;

@@ -9,7 +9,7 @@
 namespace tessera::plugin {
 
 template <>
-struct Contract<mapper::Mapper> : ContractOf<TESSERA_MAPPER, 3, 2> {
+struct Contract<mapper::Mapper> : ContractOf<TESSERA_MAPPER, 3, 3> {
     static constexpr const char* id = "mapper";
     static constexpr const char* name = "mapper";
     static constexpr const auto& headers = mapper_headers;

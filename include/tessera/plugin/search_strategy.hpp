@@ -7,7 +7,7 @@
 namespace tessera::plugin {
 
 template <>
-struct Contract<search::SearchStrategy> : ContractOf<TESSERA_SEARCH_STRATEGY, 2, 4> {
+struct Contract<search::SearchStrategy> : ContractOf<TESSERA_SEARCH_STRATEGY, 2, 5> {
     static constexpr const char* id = "search-strategy";
     static constexpr const char* name = "search strategy";
     static constexpr const auto& headers = search_strategy_headers;

@@ -23,6 +23,7 @@
 #include "relaxation.hpp"
 #include "tessera/arch/path.hpp"
 #include "tessera/base/error.hpp"
+#include "tessera/model/pipelines.hpp"
 #include "tessera/workload/workload.hpp"
 #include "weights.hpp"
 
@@ -67,14 +68,16 @@ public:
         : problem_(problem), model_(model), options_(options) {}
 
     mapper::Result run() {
-        result_ = search(model_, options_.start, share_in_turn);
-        result_.later.reset();
-        if (result_.status == mapper::Status::infeasible) {
-            return std::move(result_);
+        const std::vector<mapper::Solution> start = take_start();
+        mapper::Result in_turn = search(model_, start, share_in_turn);
+        in_turn.later.reset();
+        if (in_turn.status == mapper::Status::infeasible) {
+            return in_turn;
         }
-        std::vector<mapper::Solution> found = std::move(result_.solutions);
-        result_.solutions.clear();
-        result_.bound.reset();
+        const std::vector<mapper::Solution> found = std::move(in_turn.solutions);
+        in_turn.solutions = std::move(result_.solutions);
+        in_turn.bound.reset();
+        result_ = std::move(in_turn);
         for (const mapper::Solution& solution : found) {
             take(solution.mapping, "in turn");
         }
@@ -147,9 +150,11 @@ private:
     }
     mapper::Result search(const model::CostModel& model, std::vector<mapper::Solution> start,
                           double share, mapper::Options within) {
+        mapper::Result nothing;
+        nothing.status = mapper::Status::feasible;
         if (!set_within(share, within)) {
             stopped_by_ = limit_name();
-            return {};
+            return nothing;
         }
         within.start = std::move(start);
         for (mapper::Solution& one : within.start) {
@@ -165,7 +170,7 @@ private:
             if (result_.solutions.empty()) {
                 throw;
             }
-            return {};
+            return nothing;
         }
     }
 
@@ -175,19 +180,37 @@ private:
                                                 : "max-evals";
     }
 
+    /// Mappings to begin with, as they are and as their branches overlap best. The same in turn.
+    std::vector<mapper::Solution> take_start() {
+        std::vector<mapper::Solution> result = options_.start;
+        for (mapper::Solution& one : result) {
+            const mapping::Mapping given = one.mapping;
+            one.mapping = model::Unpipelined(given).mapping();
+            take(one.mapping, "given");
+            const model::Report in_turn = model_.evaluate(problem_, one.mapping);
+            keep(given, {one.mapping, in_turn}, "given");
+        }
+        return result;
+    }
+
     /// A mapping in turn, its branches overlapped as well as they can. What it costs then.
     double take(const mapping::Mapping& mapping, const std::string& step) {
         const model::Report in_turn = model_.evaluate(problem_, mapping);
         remember(in_turn);
-        mapper::Solution made;
-        made.mapping = model::best_overlap(problem_, mapping, in_turn).mapping;
-        made.report = model_.evaluate(problem_, made.mapping);
+        return keep(model::best_overlap(problem_, mapping, in_turn).mapping, {mapping, in_turn},
+                    step);
+    }
+
+    /// If it is the best. What it costs.
+    double keep(const mapping::Mapping& mapping, const mapper::Solution& in_turn,
+                const std::string& step) {
+        mapper::Solution made{mapping, model_.evaluate(problem_, mapping)};
         const double now = mapper::metric_value(options_.metrics.front(), made.report);
         if (!result_.solutions.empty() && now >= value()) {
             return now;
         }
         check_legality(problem_, options_.mapspace, made.mapping);
-        in_turn_ = {mapping, in_turn};
+        in_turn_ = in_turn;
         result_.solutions.assign(1, std::move(made));
         if (options_.recorder != nullptr) {
             options_.recorder->incumbent(incumbent_of(result_.solutions.front(), now, step));
