@@ -240,7 +240,7 @@ void Run::find_optimum() {
         if (excess > near_bound) {
             find_by_objective();
         }
-        if (decide(cutoff) || climb(cutoff)) {
+        if (decide(cutoff) || climb(cutoff, excess)) {
             return;
         }
         if (long_search()) {
@@ -262,8 +262,10 @@ void Run::find_optimum() {
     }
 }
 
-bool Run::climb(double cutoff) {
-    for (std::size_t i = 0; std::isfinite(relaxed_) && !watch_.stopped(); ++i) {
+bool Run::climb(double cutoff, double excess) {
+    // Where rows have shown no more than the join, a step below the last one shows little.
+    const std::size_t first = relaxed_ <= cutoff && climbing_steps[0] < excess ? 1 : 0;
+    for (std::size_t i = first; std::isfinite(relaxed_) && !watch_.stopped(); ++i) {
         const double step = climbing_steps[std::min(i, std::size(climbing_steps) - 1)];
         cutoff = std::max(relaxed_, cutoff) * (1 + step);
         // Without an incumbent there may be no mapping at all.

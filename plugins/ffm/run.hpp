@@ -297,9 +297,10 @@ private:
     /// They are the result.
     void take_joined(const Groups& groups, mapspace::JoinResult exact);
 
-    /// Cutoffs close above what the relaxed join of rows has shown, while it shows anything. True
-    /// if that ended with a proven result.
-    bool climb(double cutoff);
+    /// Cutoffs close above what the relaxed join of rows has shown, while it shows anything, from
+    /// one on that is refuted. `excess`: by how much it was above the class bounds, as a share of
+    /// them. True if that ended with a proven result.
+    bool climb(double cutoff, double excess);
     /// search() below a cutoff. True if that ended with a proven result.
     bool decide(double cutoff);
     /// A join that ended in no part of the run so far is first done below lower cutoffs, which
