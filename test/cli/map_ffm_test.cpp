@@ -104,7 +104,8 @@ BOOST_AUTO_TEST_CASE(searches_with_pipelines_begin_with_pipelines) {
     const Json found = invoke(joined(joined(search, overlap), {"-o", folder.at("run")})).json();
     BOOST_TEST_REQUIRE(folder.read("run/mapping.yaml").find("!Pipeline") != std::string::npos);
     const Args start = {"--start", folder.at("run/mapping.yaml")};
-    for (const Args& limit : {Args(), Args({"--max-evals", "1"})}) {
+    for (const Args& limit :
+         {Args(), Args({"--max-evals", "1"}), Args({"--max-cpu-time", "1ms"})}) {
         const Outcome again = invoke(joined(joined(joined(search, overlap), start), limit));
         BOOST_TEST_REQUIRE(again.code == 0, again.err);
         BOOST_TEST(again.json()["mappings"][0]["latency_s"] == found["mappings"][0]["latency_s"]);

@@ -126,7 +126,7 @@ public:
     virtual mapspace::MapSpaceOptions preferred(mapspace::MapSpaceOptions given) const {
         return given;
     }
-    /// Its mapspace has branches that run at once: Options::start may have !Pipeline nodes.
+    /// Options::start may have !Pipeline nodes: it searches, or keeps, branches that run at once.
     virtual bool overlaps() const {
         return false;
     }

@@ -186,9 +186,9 @@ private:
         for (mapper::Solution& one : result) {
             const mapping::Mapping given = one.mapping;
             one.mapping = model::Unpipelined(given).mapping();
+            one.report = model_.evaluate(problem_, one.mapping);
             take(one.mapping, "given");
-            const model::Report in_turn = model_.evaluate(problem_, one.mapping);
-            keep(given, {one.mapping, in_turn}, "given");
+            keep(given, one, "given");
         }
         return result;
     }
