@@ -11,6 +11,7 @@
 #include "tessera/base/error.hpp"
 #include "tessera/base/version.hpp"
 #include "tessera/plugin/loader.hpp"
+#include "tessera/plugin/search_strategy.hpp"
 
 using namespace tessera::abi_test;
 
@@ -222,11 +223,13 @@ BOOST_AUTO_TEST_CASE(another_layout_by_compiler_settings) {
 }
 
 BOOST_AUTO_TEST_CASE(newer_interface) {
+    using Of = tessera::plugin::Contract<tessera::search::SearchStrategy>;
+    const std::string major = std::to_string(Of::major);
+    const std::string own = "this program has " + major + "." + std::to_string(Of::minor);
     refused("newer",
-            "it needs interface search-strategy 2.9, this program has 2.4; use a newer tessera");
-    refused("other-major",
-            "it implements interface search-strategy 3.0, this program has 2.4; port it to the new "
-            "interface (docs/plugin-abi.md)");
+            "it needs interface search-strategy " + major + ".9, " + own + "; use a newer tessera");
+    refused("other-major", "it implements interface search-strategy 9.0, " + own +
+                               "; port it to the new interface (docs/plugin-abi.md)");
 }
 
 BOOST_AUTO_TEST_CASE(crash_in_the_first_examination) {
@@ -377,7 +380,7 @@ BOOST_AUTO_TEST_CASE(folders_in_which_others_can_put_plugins_are_refused) {
     const auto group = std::to_string(::getgid());
     BOOST_TEST(refusal() == "");
     const auto with_mode = [&](const fs::path& path, mode_t mode, const std::string& expected) {
-        struct stat before {};
+        struct stat before{};
         BOOST_REQUIRE_EQUAL(::stat(path.c_str(), &before), 0);
         BOOST_REQUIRE_EQUAL(::chmod(path.c_str(), mode), 0);
         BOOST_TEST(refusal() == expected, path);
