@@ -229,8 +229,7 @@ private:
         }
         if (component.kind != LevelKind::compute) {
             read_number(fields, "bits_per_action", action_numbers(), action.numbers);
-            const Node* values = fields.optional("values_per_action");
-            action.values_per_action = values == nullptr ? spec::SetMap() : spec::SetMap(*values);
+            action.values_per_action = fields.set_map("values_per_action");
         }
         warn_of_library(fields, "extra_attributes_for_component_model");
         if (action.numbers.count("latency_scale") != 0 &&
@@ -330,15 +329,13 @@ private:
     }
 
     void read_widths(Fields& fields, ComponentSpec& result) {
-        const Node* bits = fields.optional("bits_per_value");
-        result.bits_per_value = bits == nullptr ? spec::SetMap() : spec::SetMap(*bits);
+        result.bits_per_value = fields.set_map("bits_per_value");
         read_number(fields, "bits_per_action", component_numbers(), result.numbers);
     }
 
     void read_holder(Fields& fields, ComponentSpec& result) {
         read_widths(fields, result);
-        const Node* values = fields.optional("values_per_action");
-        result.values_per_action = values == nullptr ? spec::SetMap() : spec::SetMap(*values);
+        result.values_per_action = fields.set_map("values_per_action");
         const Node* tensors = fields.optional("tensors");
         if (tensors != nullptr) {
             read_tensors(*tensors, result.tensors);
@@ -384,7 +381,8 @@ private:
                                 "rename one"});
                 }
             }
-            dim.fanout = spec::Expression::parse(fields.required("fanout"));
+            fields.required("fanout");
+            dim.fanout = fields.expression("fanout");
             check_constant_fanout(dim.fanout);
             dim.may_reuse = fields.set_expression("may_reuse");
             dim.reuse = fields.set_expression("reuse");
@@ -418,13 +416,15 @@ private:
         Fields fields(node, "a loop bound");
         BoundSpec bound;
         bound.where = node.position;
-        bound.expression = spec::set_expression_of(fields.required("expression"));
+        fields.required("expression");
+        bound.expression = fields.set_expression("expression");
         fields.required("operator");
         bound.op = fields.choice("operator",
                                  {"==", "<=", ">=", "<", ">",
                                   "product==", "product<=", "product>=", "product<", "product>"},
                                  "");
-        bound.value = spec::Expression::parse(fields.required("value"));
+        fields.required("value");
+        bound.value = fields.expression("value");
         fields.finish();
         return bound;
     }

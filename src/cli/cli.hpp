@@ -43,6 +43,7 @@ int top_command(const std::vector<std::string>& args, std::ostream& out, std::os
 int check_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
 int report_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
 int show_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
+int schema_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
 int init_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
 int completion_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
 int man_command(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);

@@ -42,6 +42,7 @@ CommandText rerun_text();
 CommandText report_text();
 CommandText show_text();
 CommandText init_text();
+CommandText schema_text();
 CommandText completion_text();
 CommandText man_text();
 

@@ -323,6 +323,14 @@ void read_nodes(const Node& list, const spec::Symbols& symbols, std::vector<Tree
 
 }  // namespace
 
+std::map<std::string, std::vector<std::string>> node_keys() {
+    std::map<std::string, std::vector<std::string>> result;
+    for (const Tag& tag : tags()) {
+        result[tag.name + 1] = tag.keys;
+    }
+    return result;
+}
+
 Mapping read_mapping(const spec::Node& node, const spec::Symbols& symbols) {
     const Node* list = &node;
     if (node.is_map()) {

@@ -91,13 +91,32 @@ Fields::Fields(const Node& node, std::string what) : node_(node), what_(std::mov
     }
 }
 
+void Fields::outline(const std::string& key, OutlinedKey as) const {
+    if (Outline* const hears = Outline::heard()) {
+        OutlinedKey& known = hears->key(node_.path, what_, key);
+        if (as.shape != Shape::any || known.shape == Shape::any) {
+            as.required = as.required || known.required;
+            known = std::move(as);
+        } else {
+            known.required = known.required || as.required;
+        }
+    }
+}
+
+void Fields::ignore(const std::string& key, const std::string& why) {
+    known_.insert(key);
+    outline(key, {.without_effect = why});
+}
+
 const Node* Fields::optional(const std::string& key) {
     known_.insert(key);
+    outline(key, {});
     const Node* value = node_.find(key);
     return value == nullptr || value->is_null() ? nullptr : value;
 }
 
 const Node& Fields::required(const std::string& key) {
+    outline(key, {.required = true});
     if (const Node* value = optional(key)) {
         return *value;
     }
@@ -119,6 +138,7 @@ const Node& Fields::required(const std::string& key) {
 }
 
 std::string Fields::name(const std::string& key) {
+    outline(key, {.shape = Shape::name});
     const Node& value = required(key);
     if (!value.is_scalar() || value.text.empty()) {
         fail(value, {"a name is needed here, not " + value.describe(), "", "a name", ""});
@@ -127,6 +147,7 @@ std::string Fields::name(const std::string& key) {
 }
 
 std::string Fields::text(const std::string& key, const std::string& otherwise) {
+    outline(key, {.shape = Shape::text});
     const Node* value = optional(key);
     if (value == nullptr) {
         return otherwise;
@@ -140,6 +161,7 @@ std::string Fields::text(const std::string& key, const std::string& otherwise) {
 std::string Fields::choice(const std::string& key, const std::vector<std::string>& choices,
                            const std::string& otherwise) {
     const std::string value = text(key, otherwise);
+    outline(key, {.shape = Shape::choice, .choices = choices});
     if (value != otherwise && std::find(choices.begin(), choices.end(), value) == choices.end()) {
         fail(*node_.find(key),
              {"unknown value", value, name_list(choices), did_you_mean(value, choices)});
@@ -148,6 +170,7 @@ std::string Fields::choice(const std::string& key, const std::vector<std::string
 }
 
 std::vector<const Node*> Fields::list(const std::string& key, bool single) {
+    outline(key, {.shape = Shape::list, .single = single});
     std::vector<const Node*> result;
     const Node* value = optional(key);
     if (value == nullptr) {
@@ -167,17 +190,26 @@ std::vector<const Node*> Fields::list(const std::string& key, bool single) {
 }
 
 Expression Fields::expression(const std::string& key) {
+    outline(key, {.shape = Shape::expression});
     const Node* value = optional(key);
     return value == nullptr ? Expression() : Expression::parse(*value);
 }
 
 Expression Fields::set_expression(const std::string& key) {
+    outline(key, {.shape = Shape::set});
     const Node* value = optional(key);
     return value == nullptr ? Expression() : set_expression_of(*value);
 }
 
+SetMap Fields::set_map(const std::string& key) {
+    outline(key, {.shape = Shape::set_map});
+    const Node* value = optional(key);
+    return value == nullptr ? SetMap() : SetMap(*value);
+}
+
 double Fields::number(const std::string& key, const Symbols& symbols, const Range& range,
                       std::optional<double> otherwise) {
+    outline(key, {.shape = Shape::number});
     if (otherwise && optional(key) == nullptr) {
         return *otherwise;
     }
@@ -186,6 +218,7 @@ double Fields::number(const std::string& key, const Symbols& symbols, const Rang
 
 std::int64_t Fields::integer(const std::string& key, const Symbols& symbols, const Range& range,
                              std::optional<std::int64_t> otherwise) {
+    outline(key, {.shape = Shape::integer});
     if (otherwise && optional(key) == nullptr) {
         return *otherwise;
     }
@@ -194,6 +227,7 @@ std::int64_t Fields::integer(const std::string& key, const Symbols& symbols, con
 
 bool Fields::boolean(const std::string& key, const Symbols& symbols,
                      std::optional<bool> otherwise) {
+    outline(key, {.shape = Shape::boolean});
     if (otherwise && optional(key) == nullptr) {
         return *otherwise;
     }

@@ -176,7 +176,7 @@ void warn(const Position& where, std::string_view path, const Complaint& complai
 }
 
 void warn_ignored(Fields& fields, const std::string& key, const std::string& why) {
-    fields.ignore(key);
+    fields.ignore(key, why);
     const Node::Entry* const entry = fields.node().find_entry(key);
     if (entry != nullptr && !entry->value.is_null()) {
         warn(entry->key_position, fields.node().path,

@@ -98,7 +98,7 @@ const std::map<std::string, std::string>& commands() {
         {"init", ""},    {"check", ""},
         {"explain", ""}, {"train", ""},
         {"plugins", ""}, {"completion", ""},
-        {"man", ""},
+        {"man", ""},     {"schema", ""},
     };
     return all;
 }

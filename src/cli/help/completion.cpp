@@ -83,6 +83,7 @@ std::string whole_words(const std::string& kind) {
 /// What may follow the command's name besides options.
 std::string first_words(const std::string& command) {
     return command == "init"         ? "arch workload"
+           : command == "schema"     ? "arch workload mapping"
            : command == "plugins"    ? "list info help schema check new"
            : command == "completion" ? "bash zsh fish"
                                      : "";

@@ -192,6 +192,8 @@ const std::vector<Command>& command_table() {
          show_text, false},
         {"init", "a commented architecture or workload file to begin with", init_command, init_text,
          false},
+        {"schema", "JSON Schema of the input files, for editors", schema_command, schema_text,
+         false},
         {"check", "validate architecture, workload and mapping files", check_command, check_text,
          false},
         {"explain", "say why a mapping is illegal: constraint, both sides, line", explain_command,

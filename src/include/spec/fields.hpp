@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "spec/outline.hpp"
+#include "spec/set_map.hpp"
 #include "tessera/spec/expression.hpp"
 #include "tessera/spec/node.hpp"
 
@@ -74,6 +76,8 @@ public:
     Expression expression(const std::string& key);
     /// An expression whose text may be quoted (sets and conditions); absent: empty.
     Expression set_expression(const std::string& key);
+    /// Values for sets of tensors; absent: empty.
+    SetMap set_map(const std::string& key);
 
     // Evaluated at once. Absent: `otherwise`; without it, the field is required.
     double number(const std::string& key, const Symbols& symbols, const Range& range,
@@ -82,15 +86,16 @@ public:
                          std::optional<std::int64_t> otherwise = std::nullopt);
     bool boolean(const std::string& key, const Symbols& symbols, std::optional<bool> otherwise);
 
-    /// Allows a key without reading it.
-    void ignore(const std::string& key) {
-        known_.insert(key);
-    }
+    /// Allows a key without reading it. `why`: it has no effect, for this reason.
+    void ignore(const std::string& key, const std::string& why = "");
 
     /// Throws for the first key that no getter asked for, with the nearest key and all known ones.
     void finish() const;
 
 private:
+    /// For who asks what a reader asks.
+    void outline(const std::string& key, OutlinedKey as) const;
+
     const Node& node_;
     std::string what_;
     std::set<std::string> known_;
