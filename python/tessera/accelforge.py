@@ -41,10 +41,19 @@ class Unsupported(UserError):
     """An option of AccelForge without counterpart."""
 
 
+def _is_set(model: Any, key: str, field: Any) -> bool:
+    """A list or a map that was filled after the model was made does not count there as set."""
+    if key in model.model_fields_set:
+        return True
+    value = getattr(model, key)
+    return isinstance(value, (dict, list)) and bool(value) and value != field.get_default(
+        call_default_factory=True)
+
+
 def _plain(value: Any) -> Any:
     """Models of pydantic as dictionaries of what was set in them; classes of nodes as tags."""
     if hasattr(value, "model_fields_set"):
-        keys = [k for k in type(value).model_fields if k in value.model_fields_set]
+        keys = [k for k, field in type(value).model_fields.items() if _is_set(value, k, field)]
         fields = {k: _plain(getattr(value, k)) for k in keys if k not in _WORKED_IN}
         fields.update({k: _plain(v) for k, v in (value.model_extra or {}).items()})
         is_node = any(base.__name__ == "ArchNode" for base in type(value).__mro__)

@@ -23,6 +23,16 @@ def model(kind, **fields):
     return one
 
 
+class Unset:
+    """A field that was not given when the model was made."""
+
+    def __init__(self, default):
+        self.default = default
+
+    def get_default(self, call_default_factory):
+        return self.default
+
+
 def action(name, energy, throughput):
     return model("Action", name=name, energy=energy, throughput=throughput)
 
@@ -69,6 +79,15 @@ def test_expressions_are_numbers_by_einsum():
     assert cell["bits_per_value"] == {"W": 4.0, "X": 8, "Y": 8}
     assert tree["per_einsum"] == {"Two": {"arch.Cell.size": 32, "arch.Cell.enabled": False,
                                           "arch.Cell.bits_per_value.W": 2.0}}
+
+
+def test_what_is_put_into_a_map_later_counts_as_set():
+    einsum = model("Einsum", name="E")
+    type(einsum).model_fields = {"name": None, "rank_sizes": Unset({}), "renames": Unset({}),
+                                 "shapes": Unset([])}
+    einsum.__dict__.update(rank_sizes={}, renames={}, shapes=["0 <= m < 3"])
+    einsum.rank_sizes["K"] = 16
+    assert bridge._plain(einsum) == {"name": "E", "rank_sizes": {"K": 16}, "shapes": ["0 <= m < 3"]}
 
 
 def test_variables_that_are_no_numbers_are_left_out():
