@@ -172,8 +172,8 @@ void TemplateExplorer::limit_cost(std::size_t e, const TemplateEntry& t,
     problem.constraints.push_back({cost_limits_.of(f), mapspace::Relation::less_equal, most});
 }
 
-/// The tile shapes of a template. If some may be partial, those that are not decide what can be
-/// reached of best-effort conditions (C4): partial tiles only add to the mapspace.
+/// The tile shapes of a template. What best-effort conditions ask for is decided among all of them:
+/// neither what a mapping may cost nor what joins has a part in it.
 mapspace::TileShapeProblem TemplateExplorer::problem_of(std::size_t e, std::size_t i,
                                                         const model::TemplateFormulas& f,
                                                         Scratch& scratch,
@@ -181,18 +181,17 @@ mapspace::TileShapeProblem TemplateExplorer::problem_of(std::size_t e, std::size
     TemplateEntry& t = (*spaces_[e].templates)[i];
     mapspace::TileShapeProblem problem =
         mapspace::tile_shape_problem(c_, *t.path, t.tmpl, f, table(e, t));
-    if (shared_tiles != nullptr) {
-        shared_tiles->limit(e, t, table(e, t), problem.symbols);
-    }
     if (!problem.best_effort.empty() && !t.levels) {
         t.levels = mapspace::perfect_levels(problem, scratch.explorer, c_.switches.tiles);
+        if (t.levels ? t.levels->empty() : cost_limits_.of != nullptr) {
+            t.levels = scratch.explorer.best_effort_levels(problem, c_.switches.tiles);
+        }
     }
-    // What a mapping may cost has no part in what can be reached of them.
-    if (!problem.best_effort.empty() && !t.levels && cost_limits_.of != nullptr) {
-        t.levels = scratch.explorer.best_effort_levels(problem, c_.switches.tiles);
-    }
-    if (!problem.best_effort.empty() && t.levels && !t.levels->empty()) {
+    if (!problem.best_effort.empty() && t.levels) {
         mapspace::fix_levels(*t.levels, problem);
+    }
+    if (shared_tiles != nullptr) {
+        shared_tiles->limit(e, t, table(e, t), problem.symbols);
     }
     limit_cost(e, t, f, problem);
     return problem;

@@ -101,14 +101,6 @@ void check_agreement(const ExploreContext& context, const mapspace::JoinedMappin
     for (std::size_t i = 0; i < again.size(); ++i) {
         const double a = m.objectives[i];
         if (std::abs(a - again[i]) > agreement * std::max(std::abs(a), std::abs(again[i]))) {
-            if (context.options->mapspace.partial_tiles() &&
-                !context.problem->convention().round_up_partial_tiles) {
-                throw UserError(
-                    "mapper 'ffm' cannot search this mapspace with partial tiles "
-                    "(--imperfect-temporal, --imperfect-spatial) under --compat accelforge, whose "
-                    "model counts fractions of iterations; search without --compat, and evaluate "
-                    "what is found with `tessera model --compat accelforge`");
-            }
             throw Bug("the joined mapping's cost " + number(a) + " differs from its evaluation " +
                       number(again[i]));
         }

@@ -457,24 +457,6 @@ BOOST_AUTO_TEST_CASE(the_gap_that_is_asked_for_is_looked_for) {
     BOOST_TEST(gap > 0.0299);
 }
 
-// There the model counts fractions of iterations, and the formulas whole ones.
-BOOST_AUTO_TEST_CASE(partial_tiles_that_compat_prices_differently_are_refused) {
-    int refused = 0;
-    for (std::uint64_t seed = 1; seed <= 30; ++seed) {
-        const oracle::LoadedInstance instance(oracle::random_instance(seed).yaml);
-        mapper::Options options;
-        options.mapspace = mapspace::MapSpaceOptions::accelforge();
-        options.threads = 1;
-        options.mapspace.imperfect_temporal = options.mapspace.imperfect_spatial = true;
-        try {
-            run(instance.problem, options);
-        } catch (const UserError&) {
-            ++refused;
-        }
-    }
-    BOOST_TEST(refused > 0);
-}
-
 BOOST_AUTO_TEST_CASE(unknown_names_are_refused) {
     const oracle::LoadedInstance instance(oracle::random_instance(seeds().front()).yaml);
     mapper::Options options;

@@ -313,9 +313,11 @@ private:
                split_partially(variable, places, next);
     }
 
-    // L6: for some divisor of the bound no smaller multiple of it makes as few trips.
-    static bool smallest_of_a_kind(std::int64_t bound, std::int64_t tile) {
-        for (std::int64_t d = 1; d <= tile; ++d) {
+    // L6: for some divisor of the bound no smaller multiple of it makes as few trips. The reference
+    // has the smallest tile alone.
+    bool smallest_of_a_kind(std::int64_t bound, std::int64_t tile) const {
+        const std::int64_t most = options_.partial_inner_tiles ? 1 : tile;
+        for (std::int64_t d = 1; d <= most; ++d) {
             const bool kind = bound % d == 0 && tile % d == 0;
             if (kind && (tile == d || (tile - d) * ((bound + tile - 1) / tile) < bound)) {
                 return true;

@@ -95,6 +95,7 @@ struct TooMany : std::runtime_error {
 EinsumChains all_chains(std::vector<arch::Path> paths, const std::vector<Memory>& memories,
                         const mapspace::MapSpaceOptions& options, std::uint64_t limit,
                         const LineBuffer& line_buffer = {},
-                        const std::vector<std::string>& components = {});
+                        const std::vector<std::string>& components = {},
+                        Partial partial = Partial::as_it_is);
 
 }  // namespace tessera::oracle

@@ -36,10 +36,10 @@ std::vector<double> bounds(const Path& path) {
     return tile;
 }
 
-// Trip count of every loop in the order it was written, partial tiles counted as whole ones; 1 for
-// other nodes. A loop below one with a prologue has fewer trips after the first iteration: their
-// average.
-std::vector<double> trip_counts(const Path& path, Nodes nodes) {
+// Trip count of every loop in the order it was written, partial tiles counted as whole ones if
+// `whole`; 1 for other nodes. A loop below one with a prologue has fewer trips after the first
+// iteration: their average.
+std::vector<double> trip_counts(const Path& path, Nodes nodes, bool whole = true) {
     const std::vector<double> bound = bounds(path);
     std::vector<double> tile = bound, trips;
     std::set<int> below_prologue;
@@ -50,12 +50,14 @@ std::vector<double> trip_counts(const Path& path, Nodes nodes) {
             const auto v = static_cast<std::size_t>(n.rank_variable);
             count = n.base > 0 ? static_cast<double>(n.base / n.tile)
                                : current / static_cast<double>(n.tile);
+            double last = 0;  // with a partial one
             const bool exact = below_prologue.contains(n.rank_variable);
             if (!exact && count != std::floor(count) && current == bound[v] &&
                 path.einsum.rank_variables[v].simple) {
-                count = std::ceil(count);
+                last = std::ceil(count);
+                count = whole ? last : count;
             }
-            if (!exact && (count != std::floor(count) || count < 1)) {
+            if (!exact && last == 0 && (count != std::floor(count) || count < 1)) {
                 throw Unsupported("oracle: a partial tile inside another loop");
             }
             current = n.base > 0 ? bound[v] / count : static_cast<double>(n.tile);
@@ -584,11 +586,13 @@ double tile_values(const LocalTensor& tensor, std::span<const double> tile) {
     return values;
 }
 
-ChainCost cost(const Path& path, Nodes nodes) {
+ChainCost cost(const Path& path, Nodes nodes, Partial partial) {
     check_supported(path, nodes);
     ChainCost total;
     const auto trips = trip_counts(path, nodes);
-    const auto chains = partial_chains(path, nodes);
+    const auto steps = trip_counts(path, nodes, partial == Partial::as_it_is);
+    const auto chains =
+        partial == Partial::as_it_is ? partial_chains(path, nodes) : std::vector<Chain>();
     for (int t = 0; t < static_cast<int>(path.einsum.tensors.size()); ++t) {
         add_tensor(path, nodes, t, trips, chains, total.holders, total.routes);
     }
@@ -599,7 +603,7 @@ ChainCost cost(const Path& path, Nodes nodes) {
         total.computes *= v.only_last ? 1 : static_cast<double>(v.bound);
     }
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-        total.compute_steps *= nodes[i].kind == NodeKind::temporal ? trips[i] : 1;
+        total.compute_steps *= nodes[i].kind == NodeKind::temporal ? steps[i] : 1;
         if (nodes[i].kind == NodeKind::spatial) {
             auto use = std::find_if(total.dims.begin(), total.dims.end(), [&](const DimUse& d) {
                 return d.level == nodes[i].level && d.dim == nodes[i].dim;

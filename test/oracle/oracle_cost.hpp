@@ -57,8 +57,16 @@ struct Unsupported : std::logic_error {
     using std::logic_error::logic_error;
 };
 
+/// How a last tile counts that is partial.
+enum class Partial {
+    as_it_is,  ///< what is there is moved and computed, in as many iterations
+    average,   ///< as the reference has it: a fraction of an iteration; for a tensor that the
+               ///< variable does not index a whole one
+};
+
 /// \throws Unsupported.
-ChainCost cost(const arch::Path& path, std::span<const mapping::PmappingNode> nodes);
+ChainCost cost(const arch::Path& path, std::span<const mapping::PmappingNode> nodes,
+               Partial partial = Partial::as_it_is);
 
 /// Values in the box that a tile of these sizes (per rank variable) touches.
 double tile_values(const workload::LocalTensor& tensor, std::span<const double> tile);

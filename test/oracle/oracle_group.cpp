@@ -32,18 +32,66 @@ bool exceeds_alone(const arch::Path& path, const ChainCost& c) {
     return false;
 }
 
+// Tiles of a loop with a prologue, and what they are split into, leave none.
 bool has_partial_tile(const arch::Path& path, const Pmapping& nodes) {
     std::vector<std::int64_t> tile;
+    std::set<int> below_prologue;
     for (const auto& v : path.einsum.rank_variables) {
         tile.push_back(v.bound);
     }
     for (const auto& n : nodes) {
         if (n.kind == NodeKind::temporal || n.kind == NodeKind::spatial) {
             auto& current = tile[static_cast<std::size_t>(n.rank_variable)];
-            if (current % n.tile != 0) {
+            if (n.base > 0) {
+                below_prologue.insert(n.rank_variable);
+            }
+            if (!below_prologue.contains(n.rank_variable) && current % n.tile != 0) {
                 return true;
             }
             current = n.tile;
+        }
+    }
+    return false;
+}
+
+// L6: with its partial tiles the reference takes such loops further in. Temporal, over a variable
+// with a partial tile, where nothing is shared below, above a holder whose tensor lacks it.
+bool reference_moves_inside(const arch::Path& path, const Pmapping& nodes) {
+    std::set<int> partial, unseen;
+    for (std::size_t t = 0; t < path.einsum.tensors.size(); ++t) {
+        if (path.einsum.tensors[t].fusable) {
+            unseen.insert(static_cast<int>(t));
+        }
+    }
+    for (const auto& n : nodes) {
+        if (n.is_loop()) {
+            Pmapping own;
+            std::ranges::copy_if(nodes, std::back_inserter(own), [&](const auto& other) {
+                return other.is_loop() && other.rank_variable == n.rank_variable;
+            });
+            if (has_partial_tile(path, own)) {
+                partial.insert(n.rank_variable);
+            }
+        }
+    }
+    std::set<int> above;  // since the last holder
+    for (const auto& n : nodes) {
+        if (n.kind == NodeKind::storage) {
+            const auto& relevancy =
+                path.einsum.tensors[static_cast<std::size_t>(n.tensor)].relevancy;
+            const bool resends = !(
+                path.levels[static_cast<std::size_t>(n.level)].no_resend_to_below >> n.tensor & 1);
+            for (const int v : above) {
+                if (resends &&
+                    relevancy[static_cast<std::size_t>(v)] == workload::Relevancy::irrelevant) {
+                    return true;
+                }
+            }
+            above.clear();
+            unseen.erase(n.tensor);
+        } else if (n.kind == NodeKind::temporal && unseen.empty() &&
+                   partial.contains(n.rank_variable)) {
+            above.insert(n.rank_variable);
         }
     }
     return false;
@@ -254,7 +302,8 @@ private:
 
 EinsumChains all_chains(std::vector<arch::Path> paths, const std::vector<Memory>& memories,
                         const mapspace::MapSpaceOptions& options, std::uint64_t limit,
-                        const LineBuffer& line_buffer, const std::vector<std::string>& components) {
+                        const LineBuffer& line_buffer, const std::vector<std::string>& components,
+                        Partial partial) {
     const bool partial_tiles = options.partial_tiles();
     EinsumChains all;
     all.paths = std::move(paths);
@@ -268,7 +317,7 @@ EinsumChains all_chains(std::vector<arch::Path> paths, const std::vector<Memory>
             enumerate_chains(
                 path, options,
                 [&](const Pmapping& nodes) {
-                    const ChainCost c = cost(path, nodes);
+                    const ChainCost c = cost(path, nodes, partial);
                     if (!exceeds_alone(path, c)) {
                         utilisation.collect(nodes, c, !has_partial_tile(path, nodes));
                     }
@@ -280,7 +329,10 @@ EinsumChains all_chains(std::vector<arch::Path> paths, const std::vector<Memory>
         const bool complete = enumerate_chains(
             path, options,
             [&](const Pmapping& nodes) {
-                const ChainCost c = cost(path, nodes);
+                if (partial == Partial::average && reference_moves_inside(path, nodes)) {
+                    return true;
+                }
+                const ChainCost c = cost(path, nodes, partial);
                 if (!exceeds_alone(path, c) &&
                     (!utilisation.any() || utilisation.accepts(nodes, c))) {
                     Costed chain = describe(path, nodes, c, memories, partial_tiles);

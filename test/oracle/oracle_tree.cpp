@@ -476,10 +476,13 @@ Space make_space(const model::Problem& problem, const mapspace::MapSpaceOptions&
         }
     }
     const LineBuffer line_buffer = line_buffer_of(*problem.workload);
+    mapspace::MapSpaceOptions of_chains = options;
+    of_chains.partial_inner_tiles = space.reference_rules;
     for (auto& p : paths) {
-        space.einsums.push_back(all_chains(std::move(p), space.memories, options, chain_limit,
-                                           options.line_buffers ? line_buffer : LineBuffer(),
-                                           space.components));
+        space.einsums.push_back(
+            all_chains(std::move(p), space.memories, of_chains, chain_limit,
+                       options.line_buffers ? line_buffer : LineBuffer(), space.components,
+                       space.reference_rules ? Partial::average : Partial::as_it_is));
     }
     return space;
 }

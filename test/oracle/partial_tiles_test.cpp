@@ -47,7 +47,8 @@ BOOST_AUTO_TEST_CASE(ffm_is_optimal_with_partial_tiles) {
                              o.kind.c_str(), o.judged, o.seconds, o.error.c_str());
             }
             if (!o.error.empty()) {
-                errors.push_back("seed " + std::to_string(seed) + " (" + o.kind + "): " + o.error);
+                errors.push_back("seed " + std::to_string(seed) + " (" + o.kind + "): " + o.error +
+                                 "\n" + instance.yaml);
             }
         }
     };

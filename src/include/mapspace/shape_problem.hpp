@@ -62,6 +62,10 @@ std::vector<MemoryUse> memory_uses(const workload::Workload& workload, const arc
 void add_template_limits(const ShapeContext& c, const arch::Path& path, const Template& tmpl,
                          TileShapeProblem& p, workload::RankVariableMask uneven = 0);
 
+/// The `min_usage` of dimensions, in the order in which they decide (C4 of docs/mapspace.md).
+void add_best_effort(const arch::Path& path, const Template& tmpl, const model::TemplateFormulas& f,
+                     TileShapeProblem& p);
+
 /// Objectives: costs, the bits in use of every tracked memory, then busy times.
 TileShapeProblem tile_shape_problem(const ShapeContext& c, const arch::Path& path,
                                     const Template& tmpl, const model::TemplateFormulas& f,

@@ -105,6 +105,20 @@ void add_template_limits(const ShapeContext& c, const arch::Path& path, const Te
     p.loop_limits = loop_limits(path, tmpl, *c.mapspace);
 }
 
+void add_best_effort(const arch::Path& path, const Template& tmpl, const model::TemplateFormulas& f,
+                     TileShapeProblem& p) {
+    for (const TemplateConstraint& k : tmpl.constraints) {
+        for (const model::FanoutFormula& u : f.fanouts) {
+            if (k.kind == TemplateConstraint::Kind::min_usage && u.level == k.level &&
+                u.dim == k.dim) {
+                const arch::PathDim& dim = path.levels[static_cast<std::size_t>(u.level)]
+                                               .spatial[static_cast<std::size_t>(u.dim)];
+                p.best_effort.push_back({u.used, arch::least_used(dim)});
+            }
+        }
+    }
+}
+
 double most_instances(std::span<const std::int64_t> bounds, double most) {
     constexpr int tried = 4096;
     const double first = std::floor(most);
@@ -211,18 +225,7 @@ TileShapeProblem shape_problem(const ShapeContext& c, const arch::Path& path, co
         p.constraints.push_back({u.used, Relation::less_equal, most, {}, LimitKind::fanout});
     }
     add_template_limits(c, path, tmpl, p, uneven);
-    for (const TemplateConstraint& k : tmpl.constraints) {
-        if (k.kind == TemplateConstraint::Kind::loop_bound) {
-            continue;
-        }
-        for (const model::FanoutFormula& u : f.fanouts) {
-            if (u.level == k.level && u.dim == k.dim) {
-                const arch::PathDim& dim = path.levels[static_cast<std::size_t>(u.level)]
-                                               .spatial[static_cast<std::size_t>(u.dim)];
-                p.best_effort.push_back({u.used, arch::least_used(dim)});
-            }
-        }
-    }
+    add_best_effort(path, tmpl, f, p);
     return p;
 }
 
@@ -258,7 +261,8 @@ std::optional<std::vector<double>> perfect_levels(const TileShapeProblem& proble
                                                   const TileShapeOptions& options) {
     if (problem.best_effort.empty() ||
         std::ranges::none_of(problem.symbols, [](const TileShapeSymbol& s) {
-            return s.choice == TileChoice::partial_outermost;
+            return s.choice == TileChoice::partial_outermost ||
+                   s.choice == TileChoice::one_per_trip_count;
         })) {
         return std::nullopt;
     }
@@ -320,7 +324,7 @@ void refuse_persistent_copy(const workload::EinsumView& einsum) {
 }  // namespace
 
 bool matches_tile_shapes(const ShapeContext& c) {
-    return c.problem->convention().least_partial_tiles && c.mapspace->partial_tiles();
+    return c.mapspace->partial_tiles();
 }
 
 TabulateContext table_context(const ShapeContext& c, const arch::Path& path) {

@@ -101,6 +101,7 @@ private:
     void enter(const mapping::PmappingNode& node);
     Num average_tile(const mapping::PmappingNode& node) const;
     bool may_be_partial(Nodes nodes, const mapping::PmappingNode& loop, bool outermost) const;
+    Num rounded_up(const Num& trips, int variable, bool outermost) const;
     void loops_pass(Nodes nodes);
     void tensor_pass(Nodes nodes, const NestPlan& plan, int tensor);
     void scan(Nodes nodes, const NestPlan& plan, int tensor);
@@ -211,8 +212,8 @@ void Analysis<Num>::enter(const mapping::PmappingNode& node) {
         node.prologue > 0 ? tile_of(node) + Num(node.prologue) : tile_of(node);
 }
 
-// A template says which loops may have a partial last tile, and any of them can turn out to be the
-// outermost one with more than one trip; numbers speak for themselves.
+// Numbers speak for themselves: of the loops over a variable the outermost may leave a partial last
+// tile. A template says which loops may.
 template <class Num>
 bool Analysis<Num>::may_be_partial(Nodes nodes, const mapping::PmappingNode& loop,
                                    bool outermost) const {
@@ -220,11 +221,22 @@ bool Analysis<Num>::may_be_partial(Nodes nodes, const mapping::PmappingNode& loo
         if (t_->convention.round_up_partial_tiles) {
             return loop.imperfect;
         }
-        return outermost && std::any_of(nodes.begin(), nodes.end(), [&](const auto& node) {
-                   return node.rank_variable == loop.rank_variable && node.imperfect;
-               });
+        return std::any_of(nodes.begin(), nodes.end(), [&](const auto& node) {
+            return node.rank_variable == loop.rank_variable && node.imperfect;
+        });
     }
     return outermost;
+}
+
+// The reference counts whole iterations of the outermost loop over a variable alone. Of a template
+// that is the first one with more than one trip: around it is the whole bound.
+template <class Num>
+Num Analysis<Num>::rounded_up(const Num& trips, int variable, bool outermost) const {
+    if (outermost || t_->convention.round_up_partial_tiles) {
+        return ceil(trips);
+    }
+    const Num whole = max(shape_[variable] - Num(t_->bounds[variable] - 1), Num(0));  // 1 or 0
+    return max(trips, ceil(trips) * whole);
 }
 
 template <class Num>
@@ -274,7 +286,7 @@ void Analysis<Num>::loops_pass(Nodes nodes) {
         const bool outermost = !(seen >> v & 1);
         const bool partial =
             nodes[i].base == 0 && (t.simple >> v & 1) && may_be_partial(nodes, nodes[i], outermost);
-        whole_trips_[i] = partial ? ceil(trips_[i]) : trips_[i];
+        whole_trips_[i] = partial ? rounded_up(trips_[i], v, outermost) : trips_[i];
         seen |= std::uint64_t{1} << v;
         operations = operations * trips_[i];
         const Num& counted = t.convention.round_up_partial_tiles ? whole_trips_[i] : trips_[i];

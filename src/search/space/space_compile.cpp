@@ -200,28 +200,20 @@ bool any_tile_shapes(const TemplateData& t, const Limits& limits,
 bool add_best_effort(const TemplateData& t, const model::TemplateFormulas& f,
                      mapspace::TileShapeExplorer& explorer, Limits& limits) {
     mapspace::TileShapeProblem p = limited_shapes(t, limits);
-    for (const mapspace::TemplateConstraint& k : t.tmpl.constraints) {
-        for (const model::FanoutFormula& u : f.fanouts) {
-            if (k.kind == mapspace::TemplateConstraint::Kind::min_usage && u.level == k.level &&
-                u.dim == k.dim) {
-                const arch::PathDim& dim = dimension(t, u.level, u.dim);
-                p.best_effort.push_back({u.used, arch::least_used(dim)});
-                p.objectives.push_back(u.used);
-            }
-        }
-    }
-    if (p.objectives.empty()) {
+    mapspace::add_best_effort(*t.path, t.tmpl, f, p);
+    if (p.best_effort.empty()) {
         return true;
     }
-    mapspace::TileShapeResult result;
-    explorer.explore(p, {}, result);
-    for (std::size_t k = 0; k < p.objectives.size() && result.rows > 0; ++k) {
-        const auto& used = result.objectives[k];
-        limits.add(p.objectives[k], Relation::greater_equal,
-                   std::min(p.best_effort[k].minimum, *std::min_element(used.begin(), used.end())),
+    std::vector<double> levels =
+        mapspace::perfect_levels(p, explorer, {}).value_or(std::vector<double>());
+    if (levels.empty()) {
+        levels = explorer.best_effort_levels(p, {});
+    }
+    for (std::size_t k = 0; k < levels.size(); ++k) {
+        limits.add(p.best_effort[k].formula, Relation::greater_equal, levels[k],
                    Verdict::constraint);
     }
-    return result.rows > 0;
+    return !levels.empty();
 }
 
 /// Whether the limits hold that no tile shape changes: choosing tile shapes looks at the others.
